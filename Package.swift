@@ -61,8 +61,8 @@ let kit = ["Contracts", "EventLog", "JSON", "MessageBus", "Security", "ServiceKi
 /// `service("Polls", …)` is the folder Services/Polls: a module Polls with a public `PollsService` whose `name` is "polls", and in
 /// Main/ the executable `parlor-polls`. `tests` are what the tests in its folder Tests/ use, if it has one.
 let services = [
-    service("Accounts", ["Reactor", "Workers"]),
-    service("Rooms", []),
+    service("Accounts", ["Reactor", "Text", "Workers"]),
+    service("Rooms", ["Text"]),
     service("Messaging", ["Workers"]),
     service("Elements", ["Reactor"]),
     service("Push", ["Reactor", "WebClient", "Workers"]),

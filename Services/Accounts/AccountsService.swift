@@ -96,7 +96,7 @@ extension Endpoint {
     fileprivate static let me = Endpoint("accounts.me").route("GET", "/api/users/me", shows: .people)
         .described(.me)
     fileprivate static let withoutRooms = Endpoint("accounts.without-rooms").route(
-        "GET", "/api/users/without-rooms", shows: .people
+        "GET", "/api/users/without-rooms", shows: .people, isHeavy: true
     )
     .described(.withoutRooms)
 

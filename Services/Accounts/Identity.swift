@@ -1,5 +1,6 @@
 import Contracts
 import ServiceKit
+import Text
 
 // The names and credentials of a person. Each type checks its rules in its initializer.
 
@@ -43,6 +44,7 @@ struct FirstName: Sendable {
         guard text.hasOnlyVisibleScalars else {
             throw .invalid("firstName", "has line breaks, invisible characters or control characters in it")
         }
+        guard text.isEmpty || !text.isBlank else { throw .invalid("firstName", "has nothing that can be seen in it") }
         guard text.unicodeScalars.count <= Self.maxLength else {
             throw .invalid("firstName", "may have at most \(Self.maxLength) characters")
         }
@@ -52,7 +54,7 @@ struct FirstName: Sendable {
     static let schema = Schema.string(0...maxLength)
 
     /// The key for searches.
-    var key: String { text.lowercased() }
+    var key: String { text.searchKey }
 }
 
 /// An address that may exist. Only a message to it shows whether it does, and whose it is.
@@ -109,8 +111,9 @@ struct EmailAddress: Sendable {
     }
 }
 
-/// A password of 8 to 128 bytes, used unchanged and untrimmed. It may contain any character.
+/// A password of 8 to 128 bytes, untrimmed. It may contain any character.
 struct Password: Sendable {
+    /// The text in normal form C (RFC 8265, section 4.2): each keyboard has its own way to write an é.
     let text: String
 
     /// The permitted lengths. The maximum keeps the cost of a hash equal for everyone. Scrypt itself reduces
@@ -124,6 +127,6 @@ struct Password: Sendable {
         guard Self.lengths.contains(text.utf8.count) else {
             throw .invalid(field, "has to have 8 to 128 bytes")
         }
-        self.text = text
+        self.text = text.inNormalForm
     }
 }

@@ -1,5 +1,6 @@
 import Contracts
 import Security
+import Text
 import Workers
 
 /// Hashes and checks passwords on the service's worker threads. One hash takes a fifth of a second of a core,
@@ -45,13 +46,16 @@ struct PasswordChecker: Sendable {
     func check(
         _ password: String, against hash: String?, for client: SigningClient, by deadline: ContinuousClock.Instant?
     ) async throws -> Verdict {
-        try await run(for: client, by: deadline) { [self] in
+        let forms = Self.forms(of: password)
+        return try await run(for: client, by: deadline) { [self] in
             guard let stored = hash.flatMap(PasswordHash.init) else {
-                try PasswordHash.verifyAgainstNobody(password, cost: cost)
+                for form in forms { try PasswordHash.verifyAgainstNobody(form, cost: cost) }
                 return .wrong
             }
-            guard try stored.matches(password, takingAsLongAs: cost) else { return .wrong }
-            return .right(raised: stored.isCheaper(than: cost) ? try make(password) : nil)
+            // Each form is tried, whatever comes of the first.
+            let matches = try forms.map { try stored.matches($0, takingAsLongAs: cost) }
+            guard matches.contains(true) else { return .wrong }
+            return .right(raised: !matches[0] || stored.isCheaper(than: cost) ? try make(forms[0]) : nil)
         }
     }
 
@@ -62,9 +66,18 @@ struct PasswordChecker: Sendable {
     ) async throws -> String? {
         guard current.utf8.count <= Password.lengths.upperBound else { return nil }
         return try await run(for: client, by: deadline) { [self] in
-            guard let stored = PasswordHash(hash), try stored.matches(current) else { return nil }
+            guard let stored = PasswordHash(hash),
+                try Self.forms(of: current).contains(where: { try stored.matches($0) })
+            else { return nil }
             return try make(new.text)
         }
+    }
+
+    /// Returns the texts that a hash may be of: the normal form first, then the text as it was sent, if that differs. Earlier
+    /// versions hashed that one.
+    private static func forms(of password: String) -> [String] {
+        let normal = password.inNormalForm
+        return normal.utf8.elementsEqual(password.utf8) ? [normal] : [normal, password]
     }
 
     private func make(_ password: String) throws -> String {

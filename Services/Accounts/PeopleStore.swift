@@ -1,5 +1,6 @@
 import Contracts
 import Storage
+import Text
 
 /// The SQL of people, in the transaction of a connection.
 ///
@@ -97,7 +98,7 @@ struct PeopleStore {
     func people(
         startingWith prefix: String, after usernameKey: String, without ids: [String], limit: Int
     ) throws -> [Account] {
-        let range = PrefixRange(prefix.lowercased())
+        let range = PrefixRange(prefix.searchKey)
         let start = range.start.utf8.lexicographicallyPrecedes(usernameKey.utf8) ? usernameKey : range.start
         return try connection.all(
             prefix.isEmpty ? Self.anyPeople : Self.peopleByPrefix, usernameKey, start, range.end, SQLValue.list(ids),

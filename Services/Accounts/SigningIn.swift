@@ -22,7 +22,8 @@ extension Accounts {
         let username = try Username(fields.string("username"))
         let password = try Password(fields.string("password"))
         let firstName = try fields.optionalString("firstName").map(FirstName.init)
-        let email = try fields.optionalString("email").map(EmailAddress.init)
+        // A form that was left empty sends "".
+        let email = try fields.optionalString("email").flatMap { $0.isEmpty ? nil : $0 }.map(EmailAddress.init)
 
         let client = SigningClient(fields)
         let newcomer = PeopleStore.Newcomer(
@@ -45,7 +46,7 @@ extension Accounts {
     ///
     /// The answer and its time are the same for a wrong password and for a person who does not exist.
     func login(_ fields: RequestFields, by deadline: ContinuousClock.Instant? = nil) async throws -> Reply {
-        let name = try fields.string("username")
+        let name = try fields.string("username").trimmed
         let password = try fields.string("password")
         let client = SigningClient(fields)
         // A longer text is no password: it is not worth the work, and its length is no secret.

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import ServiceKit
+import Text
 
 /// A room in this service: without other services' contributions, and the same for everyone in it.
 struct Room: Sendable {
@@ -46,7 +47,8 @@ extension Participant {
     }
 }
 
-/// A room's name: 1 to 100 characters, trimmed, without control characters. A room without a name has nil.
+/// A room's name: 1 to 100 characters, trimmed, without invisible characters but line breaks and tabs: it is the title of
+/// notifications, beside other people's texts. A room without a name has nil.
 struct RoomName: Sendable, Equatable {
     let text: String
 
@@ -59,6 +61,10 @@ struct RoomName: Sendable, Equatable {
     static func required(in fields: RequestFields) throws(ServiceError) -> RoomName? {
         guard let name = try fields.optionalText("name", length: 0...maxLength, trimmed: true) else {
             throw .missing("name")
+        }
+        guard name.isEmpty || !name.isBlank, String(name.filter { !$0.isNewline && $0 != "\t" }).hasOnlyVisibleScalars
+        else {
+            throw .invalid("name", "has invisible characters in it, or nothing else")
         }
         return RoomName(stored: name)
     }

@@ -21,7 +21,8 @@ package final class Broadcast: Sendable {
     init(_ entry: LogEntry, of stream: String) {
         position = StreamPosition(stream: stream, seq: entry.seq)
         self.entry = entry
-        items = entry.emissions.map { emission in
+        // A client library would run its handler of the connection's end, with a service's payload.
+        items = entry.emissions.filter { !SocketIOPacket.isReserved($0.event) }.map { emission in
             Item(
                 emission: emission,
                 packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)

@@ -37,7 +37,7 @@ struct Notification: Sendable {
         kind = .alert
         collapseID = job.messageID
         let names = (
-            sender: job.senderName.cut(toJSON: Self.maxName), room: roomName?.cut(toJSON: Self.maxName)
+            sender: job.senderName.cut(toJSON: Self.maxName), room: roomName?.onOneLine.cut(toJSON: Self.maxName)
         )
         payload = Self.payload(job, message, names, badge, form)
         expiresAt = job.sentAt.adding(JobPlan.lifetime)
@@ -136,4 +136,9 @@ extension String {
         }
         return self[..<end] + ellipsis
     }
+}
+
+extension String {
+    /// The text with a space for each line break and tab, as a notification's title has one line.
+    fileprivate var onOneLine: String { String(map { $0.isNewline || $0 == "\t" ? " " : $0 }) }
 }

@@ -67,9 +67,10 @@ public struct Reply: Sendable {
                 ErrorCode(error) ?? .internal, error["message"]?.string ?? "Something went wrong.",
                 retryAfter: error["retryAfter"]?.int)
         }
-        guard let status = object["status"]?.int.flatMap(Status.init), let data = object["data"] else {
-            throw .noAnswer
-        }
+        // Nothing is sent with a 204, so its data may be absent.
+        guard let status = object["status"]?.int.flatMap(Status.init),
+            let data = object["data"] ?? (status == .noContent ? .null : nil)
+        else { throw .noAnswer }
         self.init(status, data, page: object["page"], isDuplicate: object["duplicate"]?.bool ?? false)
         if let stream = object["stream"]?.string, let seq = object["seq"]?.int {
             position = StreamPosition(stream: stream, seq: seq)

@@ -36,6 +36,9 @@ public struct SocketIOPacket: Sendable, Equatable {
         "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
     ]
 
+    /// Returns true if client libraries take an event of this name for one of their own. It must not be sent.
+    public static func isReserved(_ eventName: String) -> Bool { reservedNames.contains(eventName) }
+
     private static let maxNamespaceBytes = 255
 
     /// The limit of a number's digits: more than any client counts to, and the number always fits.
@@ -161,7 +164,7 @@ public struct SocketIOPacket: Sendable, Equatable {
             }
         case .event, .binaryEvent:
             guard let eventName else { throw ProtocolViolation("an event without a name") }
-            guard !Self.reservedNames.contains(eventName) else { throw ProtocolViolation("a reserved event name") }
+            guard !Self.isReserved(eventName) else { throw ProtocolViolation("a reserved event name") }
         case .ack, .binaryAck:
             guard id != nil, payload?.kind == .array else { throw ProtocolViolation("an ACK without id or arguments") }
         }

@@ -43,6 +43,22 @@ struct PeopleTests {
         #expect(try await found("annax") == [])
     }
 
+    @Test("q finds a first name in another normal form, and with the sigma of a word's end or middle")
+    func forms() async throws {
+        let harness = try AccountsHarness()
+        let me = try await harness.person("myself")
+        for (username, firstName) in [
+            ("composed", "Jos\u{E9}"), ("decomposed", "Jose\u{301} M"), ("hangul", "\u{1112}\u{1161}\u{11AB}"),
+            ("sigma", "\u{3A3}\u{3AF}\u{3C3}\u{3C5}\u{3C6}\u{3BF}\u{3C2}"),
+        ] { _ = try await harness.person(username, firstName: firstName) }
+        func found(_ q: String) async throws -> [String] {
+            try await harness.withoutRooms(for: me, ["q": q]).people.map(\.username)
+        }
+        for q in ["jos\u{E9}", "JOSE\u{301}"] { #expect(try await found(q) == ["composed", "decomposed"]) }
+        #expect(try await found("\u{D55C}") == ["hangul"])
+        #expect(try await found("\u{3A3}\u{38A}\u{3A3}\u{3A5}\u{3A6}\u{39F}\u{3A3}") == ["sigma"])
+    }
+
     @Test(
         "characters in q are no patterns",
         arguments: ["%", "_", "*", "?", "\\", "'", "\"", "%' OR '1'='1", ".", "[", "\u{10FFFF}", "\u{D7FF}"])

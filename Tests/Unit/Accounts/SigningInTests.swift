@@ -28,6 +28,36 @@ struct SigningInTests {
         #expect(Person(me.data) == alice.person)
     }
 
+    @Test("a password is the same in each normal form, also one that an earlier version has hashed as it was sent")
+    func normalForms() async throws {
+        let (composed, decomposed) = ("p\u{E4}ssw\u{F6}rd-\u{E9}", "pa\u{308}sswo\u{308}rd-e\u{301}")
+        for password in [composed, decomposed] {
+            let name = "name\(password.utf8.count)"
+            _ = try await harness.person(name, password: password)
+            for typed in [composed, decomposed] {
+                #expect(try await harness.login(name, typed).person.username == name)
+            }
+            #expect(
+                await failure { try await harness.login(name, "passw\u{F6}rd-\u{E9}") }?.code == .invalidCredentials)
+        }
+        let old = try await harness.person("old")
+        let hash = try PasswordHash(
+            of: decomposed, cost: harness.accounts.passwords.cost, randomness: SystemRandomness()
+        ).text
+        try await harness.accounts.database.write {
+            _ = try $0.execute("UPDATE people SET password_hash = $2 WHERE id = $1", old.person.id, hash)
+        }
+        // The second time, the hash is of the normal form.
+        for typed in [decomposed, composed] { #expect(try await harness.login("old", typed).person == old.person) }
+    }
+
+    @Test("a name may have spaces around it, and an e-mail address may be left out by an empty text")
+    func asFormsSendIt() async throws {
+        let reply = try await register(#"{"username":"forms","password":"password","email":""}"#)
+        #expect(reply.status == .created)
+        #expect(try await harness.login(" forms\t").person.email == nil)
+    }
+
     @Test("the token names its person and its expiry")
     func accessToken() async throws {
         let alice = try await harness.person("alice", firstName: "Alice")

@@ -89,7 +89,7 @@ private struct Crossing: Sendable, CustomTestStringConvertible {
 
 @Suite("Decoding malformed contracts")
 struct MalformedTests {
-    private static let wrong = try? ["null", "true", "5", "-1e400", #""x""#, "[]", "[[1]]", "{}", #"{"a":1}"#].map {
+    private static let wrong = try? ["null", "true", "5", "-1e300", #""x""#, "[]", "[[1]]", "{}", #"{"a":1}"#].map {
         try JSONValue(parsing: $0)
     }
 
@@ -148,7 +148,7 @@ struct MalformedTests {
 
     @Test(
         "a token with an invalid expiry is refused",
-        arguments: ["-1e300", "1e300", "1e15", "-1e15", "1e400", "-1e400", "\"7\"", "null"])
+        arguments: ["-1e300", "1e300", "1e15", "-1e15", "\"7\"", "null"])
     func expiry(exp: String) throws {
         let claims = try JSONValue(parsing: #"{"sub":"i","username":"n","exp":\#(exp)}"#)
         #expect(try AccessClaims(#require(claims.object)) == nil)

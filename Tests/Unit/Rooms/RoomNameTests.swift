@@ -42,6 +42,19 @@ struct RoomNameTests {
         #expect(failure(JSONValue(text)) == .invalidField)
     }
 
+    @Test(
+        "has nothing invisible in it that turns or hides its text, and is not blank to the eye",
+        arguments: [
+            "a\u{202E}b", "\u{200B}", "\u{2800}", "\u{2800} \u{2800}", "\u{3164}", "\u{FEFF}", "a\u{AD}b",
+            "a\u{2028}b\u{202A}",
+            "\u{E0041}",
+        ])
+    func invisible(text: String) { #expect(failure(JSONValue(text)) == .invalidField) }
+
+    @Test(
+        "may have what writing needs, and lines", arguments: ["a\r\n\tb", "👩‍👩‍👧", "می‌خواهم", "⠁⠀⠃", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "שלום"])
+    func visible(text: String) throws { #expect(try read(JSONValue(text))?.text == text) }
+
     @Test("is text, and required where a request needs it")
     func kinds() throws {
         #expect(failure(JSONValue(5)) == .malformedRequest)

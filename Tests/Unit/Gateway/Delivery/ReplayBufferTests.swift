@@ -89,6 +89,14 @@ struct ReplayBufferTests {
         }
     }
 
+    @Test("an event with a name that client libraries use for themselves is not sent")
+    func reserved() {
+        let emissions = ["disconnect", "a", "connect_error", "connect"].map { Emission(to: .room, $0, .emptyObject) }
+        let entry = LogEntry(
+            seq: 1, at: Timestamp(milliseconds: 1), roomID: "r", participants: ["ada"], emissions: emissions)
+        #expect(Broadcast(entry, of: "evil").items.map(\.emission.event) == ["a"])
+    }
+
     @Test("at least one generation is kept, at most two; older entries have to be requested")
     func generations() {
         let recent = Self.filled(1...35)

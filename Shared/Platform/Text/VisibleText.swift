@@ -5,13 +5,18 @@
 extension String {
     /// True if every scalar is visible, or is an invisible one that is needed where it stands. False for controls, line
     /// separators, direction marks (CVE-2021-42574), zero-width spaces, fillers and noncharacters.
-    var hasOnlyVisibleScalars: Bool {
+    public var hasOnlyVisibleScalars: Bool {
         let scalars = Array(unicodeScalars)
         return scalars.indices.allSatisfy { index in
             scalars[index].isVisible
                 || scalars[index].hasUse(after: scalars[..<index], before: scalars[(index + 1)...])
         }
     }
+}
+
+extension String {
+    /// True if it shows nothing, as one of spaces does, or of Braille's blank pattern.
+    public var isBlank: Bool { unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0.value == 0x2800 } }
 }
 
 extension Unicode.Scalar {
