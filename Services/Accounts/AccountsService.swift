@@ -14,12 +14,10 @@ public struct AccountsService: Service {
     static let sessionLifetime = Setting(
         "SESSION_LIFETIME", .duration(.seconds(60) ... .seconds(366 * 86_400)), default: "60d",
         "How long a session lasts if its client does not refresh its token")
-    static let emailVisibility = Setting(
-        "EMAIL_VISIBILITY", .choice(EmailVisibility.self), default: "everyone",
-        "Who can see other people's e-mail addresses: everyone, shared (people who share a room) or nobody")
 
     public static let settings: [any AnySetting] = [
-        Setting.jwtSecretFile, tokenLifetime, sessionLifetime, emailVisibility,
+        Setting.jwtSecretFile, tokenLifetime, sessionLifetime, Openness.emails, Openness.directory,
+        Openness.registration,
     ]
     public static let migrations = AccountsSchema.migrations
     public static let peer = BusPeer.service(name, requests: [Subject.partners])
@@ -47,7 +45,9 @@ public struct AccountsService: Service {
                 accessLifetime: configuration[Self.tokenLifetime],
                 sessionLifetime: configuration[Self.sessionLifetime]),
             ids: context.ids, clock: context.clock, randomness: context.randomness,
-            emailVisibility: configuration[Self.emailVisibility],
+            openness: Openness(
+                emails: configuration[Openness.emails], directory: configuration[Openness.directory],
+                registration: configuration[Openness.registration]),
             partners: RoomsPartners(bus: context.bus))
     }
 
@@ -113,7 +113,7 @@ struct Accounts: Sendable {
     let ids: UUIDv7Generator
     let clock: any WallClock
     let randomness: any Randomness
-    let emailVisibility: EmailVisibility
+    let openness: Openness
     let partners: any PartnerDirectory
 
     /// Returns a session that begins or continues, with its next token.
@@ -132,13 +132,4 @@ struct Accounts: Sendable {
             account: account, token: tokens.accessToken(for: account, inSession: id, at: session.now),
             expiry: session.tokensUntil, refreshToken: session.token)
     }
-}
-
-/// The people who see others' e-mail addresses: the setting `EMAIL_VISIBILITY`. One's own is always
-/// shown.
-enum EmailVisibility: String, Sendable, CaseIterable {
-    case everyone
-    /// People one shares a room with.
-    case shared
-    case nobody
 }

@@ -37,7 +37,7 @@ extension Accounts {
     func lookUpPeople(_ fields: RequestFields) async throws -> Reply {
         let ids = try fields.strings("ids", count: 0...Self.maxLookedUp).filter(\.mayBeID)
         let viewerSharesRooms = try fields.optionalBool("viewerSharesRooms") ?? false
-        let showsEmail = emailVisibility == .everyone || (emailVisibility == .shared && viewerSharesRooms)
+        let showsEmail = openness.emails == .everyone || (openness.emails == .shared && viewerSharesRooms)
         let accounts = try await database.read { try PeopleStore($0).accounts(ids) }
         let people = JSONWriter.value { json in
             json.array(of: accounts) { json, account in
@@ -51,7 +51,7 @@ extension Accounts {
     private static let maxLimit = 200
 
     /// Lists people who share no room with the caller: `{q?, limit?, cursor?}` → a page, by username. All fields are
-    /// text, as they come from the URL's query.
+    /// text, as they come from the URL's query. The setting `DIRECTORY` decides who is found.
     func peopleWithoutRooms(
         _ fields: RequestFields, _ caller: Caller, _ context: BusContext
     ) async throws -> Reply {
@@ -62,15 +62,23 @@ extension Accounts {
 
         let excluded = try await partners.partners(of: caller.id, context).union([caller.id])
         // One more than is shown, to see whether there is a next page.
-        let found = try await database.read {
-            try PeopleStore($0).people(
-                startingWith: prefix, after: cursor?.usernameKey ?? "", without: Array(excluded), limit: limit + 1)
+        let found = try await database.read { [directory = openness.directory] connection -> [Account] in
+            let store = PeopleStore(connection)
+            switch directory {
+            case .everyone:
+                return try store.people(
+                    startingWith: prefix, after: cursor?.usernameKey ?? "", without: Array(excluded), limit: limit + 1)
+            case .exact:
+                let named = try store.credentials(named: prefix.trimmed.lowercased())?.account
+                return named.map { excluded.contains($0.id) ? [] : [$0] } ?? []
+            case .off: return []
+            }
         }
         let shown = found.prefix(limit)
         let next = found.count > limit ? shown.last.map { PeopleCursor(after: $0).text } : nil
         let people = JSONWriter.value { json in
             json.array(of: shown) { json, account in
-                json.value((emailVisibility == .everyone ? account.person : account.personWithoutEmail).json)
+                json.value((openness.emails == .everyone ? account.person : account.personWithoutEmail).json)
             }
         }
         return .page(people, next: next)

@@ -8,7 +8,7 @@ extension RequestDescription {
         takes: .object(
             ["username": Username.schema, "password": Password.schema],
             optional: ["firstName": FirstName.schema, "email": .string]),
-        gives: Grant.schema, statuses: [.created], errors: [.usernameTaken, .emailTaken, .invalidField])
+        gives: Grant.schema, statuses: [.created], errors: [.usernameTaken, .emailTaken, .forbidden, .invalidField])
     static let login = RequestDescription(
         "Signs in.",
         takes: .object(["username": Schema.string.noted("The username or the e-mail address."), "password": .string]),
@@ -19,6 +19,9 @@ extension RequestDescription {
 extension Accounts {
     /// Registers a person: `{username, password, firstName?, email?}` → a grant.
     func register(_ fields: RequestFields, by deadline: ContinuousClock.Instant? = nil) async throws -> Reply {
+        guard openness.registration == .open else {
+            throw ServiceError(.forbidden, "Nobody can create an account here.")
+        }
         let username = try Username(fields.string("username"))
         let password = try Password(fields.string("password"))
         let firstName = try fields.optionalString("firstName").map(FirstName.init)

@@ -21,7 +21,7 @@ struct AccountsHarness {
 
     /// - Parameter database: SQLite in memory by default.
     init(
-        emailVisibility: EmailVisibility = .everyone, cost: PasswordHash.Cost = .forTests,
+        openness: Openness = Openness(), cost: PasswordHash.Cost = .forTests,
         on database: (any Database)? = nil
     ) throws {
         let randomness = SeededRandomness(seed: 1)
@@ -31,7 +31,7 @@ struct AccountsHarness {
                 WorkerPool(threads: 2, maxWaiting: 64), cost: cost, randomness: randomness),
             tokens: TokenPolicy(key: key, accessLifetime: .seconds(3600), sessionLifetime: .seconds(86_400)),
             ids: UUIDv7Generator(randomness: randomness), clock: clock, randomness: randomness,
-            emailVisibility: emailVisibility, partners: partners)
+            openness: openness, partners: partners)
     }
 
     /// Registers, and gives back what a client would keep.

@@ -43,6 +43,27 @@ struct PeopleTests {
         #expect(try await found("annax") == [])
     }
 
+    @Test(
+        "by DIRECTORY, strangers are found by the start of a name, by a whole name or address, or not at all",
+        arguments: Directory.allCases)
+    func directory(setting: Directory) async throws {
+        let harness = try AccountsHarness(openness: Openness(directory: setting))
+        let me = try await harness.person("me-1")
+        _ = try await harness.person("annabel", firstName: "Zoe", email: "anna@example.org")
+        for (q, isExact) in [
+            ("annabel", true), (" ANNABEL ", true), ("anna@EXAMPLE.org", true), ("anna", false), ("", false),
+            ("Zoe", false),
+        ] {
+            let found = try await harness.withoutRooms(for: me, ["q": q]).people.map(\.username)
+            switch setting {
+            case .everyone: #expect(found == (q.contains("@") || q.contains(" ") ? [] : ["annabel"]))
+            case .exact: #expect(found == (isExact ? ["annabel"] : []))
+            case .off: #expect(found == [])
+            }
+        }
+        #expect(try await harness.withoutRooms(for: me, ["q": "me-1"]).people == [])
+    }
+
     @Test("q finds a first name in another normal form, and with the sigma of a word's end or middle")
     func forms() async throws {
         let harness = try AccountsHarness()
@@ -145,7 +166,7 @@ struct PeopleTests {
 
     @Test("others' addresses are shown as the setting says", arguments: EmailVisibility.allCases)
     func emails(visibility: EmailVisibility) async throws {
-        let harness = try AccountsHarness(emailVisibility: visibility)
+        let harness = try AccountsHarness(openness: Openness(emails: visibility))
         let alice = try await harness.person("alice", email: "alice@example.org")
         let bob = try await harness.person("bob", email: "bob@example.org")
         _ = try await harness.person("carol", email: "carol@example.org")

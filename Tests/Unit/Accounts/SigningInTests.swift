@@ -3,6 +3,8 @@ import JSON
 import Security
 import ServiceKit
 import ServiceKitTesting
+import Storage
+import TestSupport
 import Testing
 
 @testable import Accounts
@@ -49,6 +51,17 @@ struct SigningInTests {
         }
         // The second time, the hash is of the normal form.
         for typed in [decomposed, composed] { #expect(try await harness.login("old", typed).person == old.person) }
+    }
+
+    @Test("where REGISTRATION is closed nobody creates an account, and those that exist go on")
+    func closed() async throws {
+        let folder = TemporaryFolder()
+        let database = try SQLiteDatabase(.file(folder.file("accounts.db")), migrations: AccountsSchema.migrations)
+        let before = try AccountsHarness(on: database)
+        let alice = try await before.person("alice")
+        let harness = try AccountsHarness(openness: Openness(registration: .closed), on: database)
+        #expect(await failure { try await harness.person("bob") }?.code == .forbidden)
+        #expect(try await harness.login("alice").person == alice.person)
     }
 
     @Test("a name may have spaces around it, and an e-mail address may be left out by an empty text")
