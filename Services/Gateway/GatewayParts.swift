@@ -40,7 +40,8 @@ struct GatewayParts: Sendable {
     ) {
         let (loop, fanout, cache, fieldCache) = (node.group.loops[0], self.fanout, self.cache, self.fieldCache)
         let faults = AnswerFaults(log: log)
-        let missed = EntryFetcher(bus: node.bus, faults: faults)
+        let emitters = Emitters(log: log)
+        let missed = EntryFetcher(bus: node.bus, faults: faults, emitters: emitters)
         let deliveryMetrics = DeliveryMetrics(node.metrics, clock: node.clock)
         let edgeMetrics = EdgeMetrics(node.metrics)
 
@@ -67,6 +68,7 @@ struct GatewayParts: Sendable {
                 presence.forget(service: service)
                 sessions.forget(service)
             })
+        emitters.follow { [weak directory] in directory?.catalog }
         let services = RequestForwarder(
             bus: node.bus, directory: directory, requestTimeout: settings.requestTimeout, faults: faults)
         let checks = RequestChecks(bus: node.bus, metrics: node.metrics, log: log)

@@ -17,6 +17,10 @@ package final class Catalog: Sendable {
     private let objectContributors: [ShownObject: [Contributor]]
     /// The subjects that accept requests in batches.
     package let batched: Set<String>
+    /// The owners of events to clients, by event: the services whose manifests name them, and the gateway.
+    private let eventOwners: [String: String]
+    /// The badges of each service that has some.
+    private let badges: [String: Set<String>]
     /// The rate limits that services declare, by name.
     package let limits: [String: RateLimit]
     /// The services whose answers are in lists of rooms (`Subject.rooms`). It is nil if no service has that route, or
@@ -53,6 +57,10 @@ package final class Catalog: Sendable {
         objectContributors = Dictionary(grouping: all.flatMap(Contributor.all), by: \.object)
         limits = Dictionary(all.flatMap(\.limits).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         batched = Set(all.flatMap(\.batched))
+        eventOwners = Dictionary(
+            all.flatMap { manifest in manifest.emits.map { ($0, manifest.service) } }
+                + Self.ownEvents.map { ($0, Self.gateway) }, uniquingKeysWith: { _, last in last })
+        badges = Dictionary(all.map { ($0.service, $0.badges) }, uniquingKeysWith: { first, _ in first })
         listSources = ListSources(all)
     }
 
@@ -146,10 +154,25 @@ extension Catalog {
     /// The gateway's name as the holder of its own claims, which no service can have.
     package static let gateway = "gateway"
 
+    /// The events that only the gateway sends, or completes.
+    private static let ownEvents = [
+        "sync:done", "room:presence", "message:typing", "room:badges", "request:error",
+    ]
+
+    /// Returns true if a service may send clients an event.
+    func maySend(_ emission: Emission, from service: String) -> Bool {
+        if emission.composition == .badges, emission.event == "room:badges" {
+            let given = emission.data["badges"]?.object?.names ?? []
+            return given.allSatisfy { badges[service]?.contains($0) ?? false }
+        }
+        return eventOwners[emission.event].map { $0 == service } ?? true
+    }
+
     /// The gateway's own claims: sort orders, events, members of a Room, and paths with every method.
     private static let ownClaims: Set<String> = {
         let orders = ["sort activity", "sort content"]
         let events = ["room:join", "room:leave", "message:typing"].map { "event \($0)" }
+        let sent = ownEvents.map { "sending \($0)" }
         let fields = [
             "id", "name", "displayName", "createdBy", "createdAt", "updatedAt", "lastActivityAt", "lastActivityType",
             "isActive", "participants", "badges", "hasUnread",
@@ -161,7 +184,7 @@ extension Catalog {
         let routes = paths.flatMap { path in
             ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map { "\($0) /\(path)" }
         }
-        return Set(orders + events + fields + objectFields + routes)
+        return Set(orders + events + sent + fields + objectFields + routes)
     }()
 
     /// Returns true if the product needs the service. A required service may take claims over from one that is
@@ -199,6 +222,13 @@ extension Manifest {
 
     fileprivate var claims: Set<String> { Set(allClaims) }
 
+    fileprivate var badges: Set<String> {
+        Set(
+            (contribution?.fields ?? []).compactMap { field in
+                if case .badge(let name) = field.role { name } else { nil }
+            })
+    }
+
     /// The exclusive claims of a service, as operators read them.
     private var allClaims: [String] {
         var claims: [String] = []
@@ -208,6 +238,7 @@ extension Manifest {
             claims.append("\(route.method) /\(segments.joined(separator: "/"))")
         }
         for event in socketEvents { claims.append("event \(event.event)") }
+        for event in emits { claims.append("sending \(event)") }
         for limit in limits { claims.append("limit \(limit.name)") }
         for field in contribution?.fields ?? [] {
             if field.kind != .laterTime { claims.append("field \(field.path)") }

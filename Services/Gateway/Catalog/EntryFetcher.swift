@@ -9,9 +9,11 @@ import ServiceKit
 package struct EntryFetcher: Sendable {
     private let bus: any MessageBus
     package let client: LogClient
+    package let emitters: Emitters
 
-    package init(bus: any MessageBus, faults: AnswerFaults? = nil) {
+    package init(bus: any MessageBus, faults: AnswerFaults? = nil, emitters: Emitters = Emitters(log: .silent)) {
         self.bus = bus
+        self.emitters = emitters
         client = LogClient(bus, requestID: "sync", owner: "A part of this service", faults: faults)
     }
 

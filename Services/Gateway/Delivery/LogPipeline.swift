@@ -7,7 +7,8 @@ import ServiceKit
 
 /// Passes the entries of services' logs through these steps, in this order:
 ///
-/// 1. Each entry is framed once, for all sockets of all loops (`Broadcast`).
+/// 1. Each entry is framed once, for all sockets of all loops (`Broadcast`), without events that its service may not send
+///    (`Emitters`).
 /// 2. Cached fields of messages and people, and cached lists of rooms that it concerns, become stale. This
 ///    precedes all events to clients: a client that requests the list because of the event must not get the
 ///    old one.
@@ -60,7 +61,8 @@ package final class LogPipeline: LogReceiver {
             let newest = await missed.newest(
                 of: stream, to: position, maxCount: ReplayBuffer.generationSize, maxBytes: ReplayBuffer.generationBytes)
             guard let newest else { return }
-            let broadcasts = newest.entries.map { Broadcast($0, of: stream) }
+            let maySend = missed.emitters.events(of: stream)
+            let broadcasts = newest.entries.map { Broadcast($0, of: stream, maySend: maySend) }
             sink.backfill(stream, broadcasts, from: newest.start, to: position)
         }
     }
@@ -70,7 +72,8 @@ package final class LogPipeline: LogReceiver {
     package func end(_ stream: String) { sink.end(stream) }
 
     package func receive(_ entries: [LogEntry], of stream: String) {
-        let broadcasts = entries.map { Broadcast($0, of: stream) }
+        let maySend = missed.emitters.events(of: stream)
+        let broadcasts = entries.map { Broadcast($0, of: stream, maySend: maySend) }
         // Update the fields before the list cache, which knows how far the log is followed.
         fields.note(entries, of: stream)
         cache.note(entries, of: stream)

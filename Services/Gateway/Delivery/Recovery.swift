@@ -258,7 +258,8 @@ package struct Recovery: Sendable {
                                 of: stream, since: since, through: through, ofRooms: rooms ?? [], for: caller,
                                 by: deadline)
                         else { return nil }
-                        replay.supply(stream, found.entries, through: found.through)
+                        replay.supply(
+                            stream, found.entries, through: found.through, maySend: missed.emitters.events(of: stream))
                     } catch {
                         // If a log's owner is only restarting, the client should not have to reload
                         // everything.

@@ -103,8 +103,12 @@ package struct Replay {
     }
 
     /// Supplies requested entries in the form of an owner's reply.
-    package mutating func supply(_ stream: String, _ entries: [LogEntry], through: Int) {
-        supply(stream, entries.map { Broadcast($0, of: stream) }, through: through)
+    ///
+    /// - Parameter maySend: whether the owner may send an event; the others are left out.
+    package mutating func supply(
+        _ stream: String, _ entries: [LogEntry], through: Int, maySend: (Emission) -> Bool = { _ in true }
+    ) {
+        supply(stream, entries.map { Broadcast($0, of: stream, maySend: maySend) }, through: through)
     }
 
     /// Leaves out the rest of a stream that cannot be fetched. The cursor keeps its position there.

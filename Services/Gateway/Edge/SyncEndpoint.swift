@@ -153,7 +153,8 @@ package final class SyncEndpoint: Sendable {
                             of: stream, since: since, through: through, ofRooms: rooms ?? [], for: caller,
                             by: isRequired ? origin.deadline : Self.forOthers(origin.deadline))
                     else { return broken }
-                    replay.supply(stream, found.entries, through: found.through)
+                    replay.supply(
+                        stream, found.entries, through: found.through, maySend: missed.emitters.events(of: stream))
                 } catch {
                     if isRequired { throw error }
                     replay.leaveOut(stream)

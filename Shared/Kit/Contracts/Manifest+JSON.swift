@@ -14,6 +14,7 @@ extension Manifest {
             writeObjectContributions(to: &$0)
             $0.member("limits", array: { for limit in limits { $0.value(limit.json) } })
             $0.member("batched", array: { for subject in batched { $0.string(subject) } })
+            if !emits.isEmpty { $0.member("emits", array: { for event in emits { $0.string(event) } }) }
             if !checks.isEmpty { $0.member("checks", array: { for check in checks { $0.value(check.json) } }) }
             if let descriptionDigest { $0.member("description", descriptionDigest) }
         }
@@ -35,6 +36,7 @@ extension Manifest {
         objectContributions = Self.objectContributions(object)
         checks = object["checks"]?.array?.compactMap(RequestCheck.init) ?? []
         batched = object["batched"]?.array?.compactMap(\.string) ?? []
+        emits = object["emits"]?.array?.compactMap(\.string) ?? []
         descriptionDigest = object["description"]?.string.flatMap { $0.utf8.count <= 64 ? $0 : nil }
     }
 }

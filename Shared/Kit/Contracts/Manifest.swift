@@ -33,6 +33,8 @@ public struct Manifest: Sendable, Equatable {
     public var checks: [RequestCheck] = []
     /// The subjects that also accept a list of requests, and reply with a list. `ServiceHost` sets it.
     public var batched: [String] = []
+    /// The names of the events that this service alone sends to clients. `ServiceHost` sets it to those that it describes.
+    public var emits: [String] = []
     /// The digest of the service's description (`Subject.description`); nil if it has none. `ServiceHost` sets it.
     /// Any text of at most 64 bytes, which changes with the description.
     public var descriptionDigest: String?

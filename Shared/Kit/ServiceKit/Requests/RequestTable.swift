@@ -170,6 +170,7 @@ public struct RequestTable: Sendable {
             limits: limits)
         manifest.objectContributions = objectContributions
         manifest.checks = entries.flatMap(\.endpoint.checks)
+        manifest.emits = Set(events.map(\.event)).sorted()
         let description = description(events: events)
         if !description.isEmpty {
             manifest.descriptionDigest = String(Base64URL.encode(SHA256.hash(description.json.bytes)).prefix(16))
