@@ -9,3 +9,13 @@ test("a failure is told in the page's words, or the server's, and never in those
   assert.equal(failureText(ClientFailure.refused("too_odd", "This is too odd.")), "This is too odd.");
   assert.equal(failureText(new TypeError("Cannot read properties of null")), "This did not work. Please try again.");
 });
+
+test("a stored language that is none of the page's is ignored", async () => {
+  globalThis.localStorage = { getItem: () => "constructor" };
+  try {
+    const { language } = await import("../../Clients/Web/page/texts.js?again");
+    assert.equal(language(), "en");
+  } finally {
+    delete globalThis.localStorage;
+  }
+});

@@ -7,8 +7,9 @@ import { t } from "./texts.js";
 // note: {text, tint, w, h, z} · image: {url, alt, w, h, z} · link: {url, title, w, h, z}
 // stroke: {points: [x, y, …], box: [w, h], pen, w, h, z}
 
-export const TYPES = ["note", "image", "link", "stroke"];
-const SIZES = { note: [208, 144], image: [264, 192], link: [248, 76], stroke: [120, 80] };
+// A Map, because in an object the type "constructor" would find what all objects inherit.
+const SIZES = new Map([["note", [208, 144]], ["image", [264, 192]], ["link", [248, 76]], ["stroke", [120, 80]]]);
+export const TYPES = [...SIZES.keys()];
 export const SMALLEST = 48;
 export const LARGEST = 2400;
 const FARTHEST = 20_000;
@@ -19,7 +20,7 @@ const choice = (value) => (Number.isInteger(value) && value >= 0 && value < 5 ? 
 
 /** Returns an element's position, size and layer. */
 export function boxOf({ type, content, position }) {
-  const [width, height] = type === "stroke" ? strokeBox(content) : SIZES[type] ?? SIZES.note;
+  const [width, height] = type === "stroke" ? strokeBox(content) : SIZES.get(type) ?? SIZES.get("note");
   return {
     x: number(position?.x, -FARTHEST, FARTHEST, 40), y: number(position?.y, -FARTHEST, FARTHEST, 40),
     w: number(content.w, SMALLEST / 2, LARGEST, width), h: number(content.h, SMALLEST / 2, LARGEST, height),
@@ -28,7 +29,8 @@ export function boxOf({ type, content, position }) {
 }
 
 function strokeBox({ box }) {
-  return [number(box?.[0], 1, LARGEST, SIZES.stroke[0]), number(box?.[1], 1, LARGEST, SIZES.stroke[1])];
+  const [width, height] = SIZES.get("stroke");
+  return [number(box?.[0], 1, LARGEST, width), number(box?.[1], 1, LARGEST, height)];
 }
 
 export function labelOf({ type, content }) {
