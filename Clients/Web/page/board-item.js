@@ -33,8 +33,12 @@ function strokeBox({ box }) {
   return [number(box?.[0], 1, LARGEST, width), number(box?.[1], 1, LARGEST, height)];
 }
 
+export function kindOf(type) {
+  return t(TYPES.includes(type) ? type : "other");
+}
+
 export function labelOf({ type, content }) {
-  const kind = TYPES.includes(type) ? t(type) : `${t("other")} (${type})`;
+  const kind = TYPES.includes(type) ? kindOf(type) : `${kindOf(type)} (${type})`;
   const said = words(content.text) || words(content.title) || words(content.alt) || words(content.url);
   return said ? `${kind}: ${said.slice(0, 200)}` : kind;
 }

@@ -1,8 +1,10 @@
 import { h, svg, fill, reconcile, keyed, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
-import { boxOf, cardOf, labelOf, curve, simplified, SMALLEST, LARGEST, TYPES } from "./board-item.js";
+import { boxOf, cardOf, kindOf, labelOf, curve, simplified, SMALLEST, LARGEST, TYPES } from "./board-item.js";
 import { itemDialog, swatches } from "./board-dialog.js";
+import { undoHistory } from "./board-undo.js";
+import { menuButton, stepFocus } from "./menu-button.js";
 import { ask, toast } from "./dialog.js";
 import { failed } from "./failed.js";
 import { trackPointer } from "./pointer.js";
@@ -30,10 +32,13 @@ export function boardView(board) {
   const pens = h("div");
   const tool = (sign, label, click, props = {}) => h("button", { class: "tool", type: "button", title: label, "aria-label": label, ...props, on: { click } }, icon(sign, 19), h("span", {}, label));
   const drawTool = tool("draw", t("draw"), () => setDrawing(!isDrawing), { "aria-pressed": "false" });
-  const clearTool = tool("trash", t("clearBoard"), clearAll, { class: "tool end" });
-  fill(clearTool, icon("trash", 19));
-  const tools = h("div", { class: "board-tools", role: "toolbar", "aria-label": t("boardTools"), on: { keydown: roveTools } },
-    ...["note", "image", "link"].map((type) => tool(type, t(type), () => add(type))), drawTool, pens, clearTool);
+  const past = undoHistory(board);
+  const more = menuButton("tool end", t("more"), [
+    { name: t("undo"), sign: "undo", run: () => undo(), isPossible: () => !past.isEmpty },
+    { name: t("clearBoard"), sign: "trash", run: clearAll, isPossible: () => board.snapshot.elements.length > 0 },
+  ]);
+  const tools = h("div", { class: "board-tools", role: "toolbar", "aria-label": t("boardTools"), on: { keydown: (event) => stepFocus(event, [...tools.querySelectorAll(".tool")], "ArrowLeft", "ArrowRight") } },
+    ...["note", "image", "link"].map((type) => tool(type, t(type), () => add(type))), drawTool, pens, more);
   const element = h("section", { class: "board", "aria-label": t("board") }, tools, notice, plane, bar, hint);
 
   const find = (id) => board.snapshot.elements.find((item) => item.id === id);
@@ -51,7 +56,6 @@ export function boardView(board) {
     drawBar();
     drawEmpty(elements.length, isLoading, isVerified, failure);
     drawConflict(conflict);
-    clearTool.disabled = elements.length === 0;
     if (!isPlaced && elements.length > 0 && plane.clientWidth > 0) {
       isPlaced = true;
       goToMost(elements.map(boxOf));
@@ -197,12 +201,26 @@ export function boardView(board) {
   }
   function release(isMoved) {
     if (!held) return;
-    const { id, node, box, isResized } = held;
+    const { id, node, from, box, isResized } = held;
     held = null;
     node.classList.remove("is-held");
     const item = find(id);
-    if (isMoved && isResized && item) board.edit(id, { ...item.content, w: box.w, h: box.h });
+    if (isMoved && item) {
+      if (isResized) change(item, from, { w: box.w, h: box.h });
+      else past.noteChange(id, { x: from.x, y: from.y }, { x: box.x, y: box.y });
+    }
     later();
+  }
+
+  /** Changes an element's place, size or order, such that it can be undone. `after` has the fields of its box to change. */
+  function change(item, box, after) {
+    past.noteChange(item.id, Object.fromEntries(Object.keys(after).map((key) => [key, box[key]])), after);
+    if ("x" in after) board.move(item.id, after);
+    else board.edit(item.id, { ...item.content, ...after });
+  }
+  function undo(step) {
+    const id = past.undo(step);
+    if (id) show(id);
   }
 
   /** Returns true if `changes` would replace a field that somebody else has changed since the dialog was opened. */
@@ -226,14 +244,18 @@ export function boardView(board) {
     if (!item) return;
     const heights = board.snapshot.elements.filter((other) => other.id !== id).map((other) => boxOf(other).z);
     const z = heights.length === 0 ? 0 : direction > 0 ? Math.max(...heights) + 1 : Math.min(...heights) - 1;
-    board.edit(id, { ...item.content, z });
+    change(item, boxOf(item), { z });
   }
   function remove(id) {
     const index = board.snapshot.elements.findIndex((item) => item.id === id);
+    const item = board.snapshot.elements[index];
     board.delete(id);
+    const step = past.noteDeletion(item);
+    hideToast = toast(t("deleted", { kind: kindOf(item.type) }), { name: t("undo"), run: () => undo(step) });
     const next = board.snapshot.elements.filter((item) => item.id !== id)[Math.max(0, index - 1)];
     (next ? keyed(layer).get(next.id) ?? plane : plane).focus({ preventScroll: true });
   }
+  let hideToast = () => {};
   async function clearAll() {
     if (await ask(t("clearBoardAsk"), t("clearBoardLead"), t("clear"))) await board.clear().catch((failure) => toast(failureText(failure)));
   }
@@ -318,6 +340,10 @@ export function boardView(board) {
       plane.focus({ preventScroll: true });
       return;
     }
+    if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+      event.preventDefault();
+      return undo();
+    }
     const item = event.target.classList.contains("item") ? find(event.target.dataset.id) : null;
     if (!item) return;
     const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
@@ -325,10 +351,10 @@ export function boardView(board) {
       const step = event.altKey ? 1 : STEP;
       const box = boxOf(item);
       if (event.shiftKey) {
-        const next = sized(box, way[0] * step, way[1] * step, item.type === "image");
-        board.edit(item.id, { ...item.content, w: next.w, h: next.h });
+        const { w, h: height } = sized(box, way[0] * step, way[1] * step, item.type === "image");
+        change(item, box, { w, h: height });
       } else {
-        board.move(item.id, { x: box.x + way[0] * step, y: box.y + way[1] * step });
+        change(item, box, { x: box.x + way[0] * step, y: box.y + way[1] * step });
       }
     } else if (event.key === "F10" && !event.shiftKey) {
       // With Shift, the key opens the context menu.
@@ -339,14 +365,14 @@ export function boardView(board) {
     else return;
     event.preventDefault();
   });
-  function roveTools(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const buttons = [...tools.querySelectorAll(".tool:not(:disabled)")];
-    const index = buttons.indexOf(event.target);
-    if (step && index >= 0) buttons[(index + step + buttons.length) % buttons.length].focus();
-  }
 
   const later = onceAFrame(draw);
   const unsubscribe = board.subscribe(later);
-  return { element, begin: draw, shown: later, end: unsubscribe };
+  return {
+    element, begin: draw, shown: later,
+    end() {
+      unsubscribe();
+      hideToast();
+    },
+  };
 }

@@ -69,27 +69,40 @@ export function closeDialogs() {
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
 }
 
-/** Asks for a confirmation. Resolves with true if the person confirms, and otherwise with false. */
+/**
+ * Asks for a confirmation of what cannot be undone, so "Cancel" has the focus. Resolves with true if the person confirms,
+ * and otherwise with false.
+ */
 export function ask(title, lead, action) {
   return openDialog(title, (close) => [
     h("p", {}, lead),
     h("div", { class: "dialog-foot" },
-      h("button", { class: "button", type: "button", on: { click: () => close(false) } }, t("cancel")),
-      h("button", { class: "button danger", type: "button", "data-focus": "", on: { click: () => close(true) } }, action)),
+      h("button", { class: "button", type: "button", "data-focus": "", on: { click: () => close(false) } }, t("cancel")),
+      h("button", { class: "button danger", type: "button", on: { click: () => close(true) } }, action)),
   ]).then((answer) => answer === true);
 }
 
 let toastTimer = null;
 
-/** Shows a notice for five seconds. */
-export function toast(message) {
+/**
+ * Shows a notice for five seconds, or, if it has a button, for ten.
+ * @param action `{ name, run }` of the button.
+ * @returns a function that removes the notice.
+ */
+export function toast(message, action = null) {
   document.querySelector(".toast")?.remove();
   clearTimeout(toastTimer);
-  const element = h("div", { class: "toast" }, message);
+  const close = () => element.remove();
+  const press = () => {
+    close();
+    action.run();
+  };
+  const element = h("div", { class: "toast" }, message, action && h("button", { class: "text-button", type: "button", on: { click: press } }, action.name));
   const host = document.querySelector("dialog[open]") ?? document.body;
   host.append(element);
   document.getElementById("alerts").textContent = message;
-  toastTimer = setTimeout(() => element.remove(), 5000);
+  toastTimer = setTimeout(close, action ? 10_000 : 5_000);
+  return close;
 }
 
 /** The texts that wait to be announced. */

@@ -89,6 +89,17 @@ export class Board extends Observable {
     this.#append(id, { type: "delete", ...this.#target(id) });
   }
 
+  restore({ id, type, content, position, state }) {
+    const deletion = this.#entriesOf(id).find(({ change }) => change.type === "delete");
+    // The server has not deleted it, and now never will.
+    if (deletion && (!deletion.isAttempted || deletion.state === "failed")) this.#backing.outbox.remove(deletion);
+    // The server cannot bring back what it has deleted, so for the server this is a new element, and the person's own.
+    if (!this.snapshot.elements.some((element) => element.id === id)) return this.create({ type, content, position });
+    // The deletion has dropped the element's unsent changes.
+    if (state !== "saved") this.#update(id, { content: copy(content), position: copy(position) });
+    return id;
+  }
+
   async clear() {
     const { outbox, server } = this.#backing;
     const earlier = [...this.#entries];

@@ -490,6 +490,13 @@ export class Board implements Observable<BoardSnapshot> {
   /** Deletes an element for everyone. */
   delete(id: string): void;
   /**
+   * Brings back an element that `delete` has removed, for everyone, as `element` was before. If the deletion was not
+   * sent yet, it never will be. Otherwise this creates an element with the same content and position: the server cannot
+   * undo a deletion. A second call creates a second element.
+   * @returns the id that the element has now.
+   */
+  restore(element: BoardElement): string;
+  /**
    * Deletes all elements for everyone, and drops the unsent changes that were made before this call. It is sent once and
    * never kept for later. Changes that are made during the call are sent after it. If it fails, the elements are shown
    * again, with their unsent changes.

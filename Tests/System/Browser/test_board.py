@@ -41,10 +41,48 @@ def test_elements_are_added_edited_ordered_deleted_and_cleared_for_both(pair, ad
     first.item(note).send_keys(Keys.DELETE)
     second.lacks(".item", "new words")
     first.shows(".tool.end").click()
+    first.shows(".menu-item", "Clear board").click()
+    first.shows("dialog .danger")
+    assert first.focused()["name"] == "Cancel", "Enter, pressed once more, clears nothing"
+    first.press(Keys.ENTER)
+    first.lacks("dialog")
+    assert len(ada.elements(room)) == 2
+    first.shows(".tool.end").click()
+    first.shows(".menu-item", "Clear board").click()
     first.shows("dialog .danger").click()
     second.lacks(".item")
     second.shows(".plane .empty")
     assert ada.elements(room) == []
+
+
+def test_what_one_deletes_moves_or_resizes_is_undone_for_both_and_once(pair, ada):
+    first, second, room = pair
+    note = ada.put(room, "precious", x=80, y=90, w=230, h=120, z=3)
+    under = ada.put(room, "below", x=360, y=120, z=1)
+    seen = lambda: [(e["content"]["text"], e["position"], e["content"].get("w"), e["content"]["z"]) for e in ada.elements(room)]  # noqa: E731
+    before = seen()
+    first.item(note).click()
+    first.press(Keys.DELETE)
+    first.shows(".toast", "Note deleted")
+    second.lacks(".item", "precious")
+    first.shows(".toast button", "Undo").click()
+    second.shows(".item", "precious")
+    first.lacks(".toast")
+    first.until(lambda: sorted(seen()) == sorted(before), "it is as it was")
+    first.until(lambda: "precious" in first.focused()["name"], "and has the focus")
+    # Nothing is left to undo.
+    first.chord(Keys.CONTROL, "z")
+    first.drag(first.item(under), 60, 70)
+    first.press(Keys.ARROW_RIGHT + Keys.ARROW_RIGHT)
+    first.chord(Keys.SHIFT, Keys.ARROW_DOWN)
+    first.press(Keys.DELETE)
+    second.lacks(".item", "below")
+    for _ in range(4):
+        first.chord(Keys.CONTROL, "z")
+    first.until(lambda: sorted(seen()) == sorted(before[:1] + [("below", {"x": 360, "y": 120}, 208, 1)]), "all is undone")
+    second.until(lambda: len(second.all(".item")) == 2, "for the other, too")
+    first.chord(Keys.CONTROL, "z")
+    assert len(ada.elements(room)) == 2
 
 
 def test_links_strokes_and_images_are_added(pair, ada):
