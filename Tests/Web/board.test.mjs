@@ -99,6 +99,28 @@ test("an edit of an outdated version shows the server's, and reports it once", a
   assert.equal(loser.snapshot.conflict, null);
 });
 
+test("each edit that others were faster than is reported, also if they deleted the element", async () => {
+  const { clock, a, mine, theirs } = await boards();
+  const ids = ["one", "two"].map((text) => mine.create({ type: "note", content: { text } }));
+  await clock.advance(1_000);
+  a.wires.cut();
+  await clock.advance(100);
+  for (const id of ids) mine.edit(id, { text: "mine" });
+  const [one, two] = theirs.snapshot.elements;
+  theirs.edit(one.id, { text: "theirs" });
+  theirs.delete(two.id);
+  await clock.advance(1_000);
+  a.wires.isOffline = false;
+  a.parlor.wake();
+  await clock.until("all is sent", () => a.parlor.unsent.snapshot.waiting === 0);
+  assert.deepEqual(shown(mine), [["theirs", undefined, "saved"]]);
+  for (const id of ids) {
+    assert.deepEqual(mine.snapshot.conflict, { id, type: "note", content: { text: "mine" } });
+    mine.dismissConflict();
+  }
+  assert.equal(mine.snapshot.conflict, null);
+});
+
 test("an edit while another one moves the element keeps both", async () => {
   const { clock, mine, theirs } = await boards();
   const id = mine.create({ type: "note", content: { text: "n" }, position: { x: 0, y: 0 } });

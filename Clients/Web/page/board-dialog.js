@@ -1,6 +1,7 @@
 import { h, text, webAddress } from "./dom.js";
 import { t } from "./texts.js";
-import { openDialog } from "./dialog.js";
+import { choice, openDialog } from "./dialog.js";
+import { cardOf } from "./board-item.js";
 import { field } from "./sign-in.js";
 import { radios } from "./menu.js";
 
@@ -14,8 +15,9 @@ export function swatches(kind, chosen, choose) {
 
 /**
  * Asks for the content of an element. Resolves with all fields of the dialog, or with undefined if it was cancelled.
+ * @param isSaved runs with the fields before the dialog closes. If it resolves with false, the dialog stays open.
  */
-export function itemDialog(type, content, isNew) {
+export function itemDialog(type, content, isNew, isSaved = async () => true) {
   const action = isNew ? t("add") : t("save");
   return openDialog(t(type), (close) => {
     const problem = h("p", { class: "problem", role: "alert", hidden: true });
@@ -24,10 +26,10 @@ export function itemDialog(type, content, isNew) {
       h("button", { class: "button primary", type: "submit" }, action));
     const body = type === "note" ? noteFields(content) : addressFields(type, content);
     const form = h("form", { class: "field form", novalidate: true, on: {
-      submit: (event) => {
+      submit: async (event) => {
         event.preventDefault();
         const fields = body.read();
-        if (typeof fields === "object") return close(fields);
+        if (typeof fields === "object") return (await isSaved(fields)) && close(fields);
         text(problem, fields);
         problem.hidden = false;
       },
@@ -40,6 +42,26 @@ export function itemDialog(type, content, isNew) {
     } }, body.elements, problem, foot);
     return form;
   });
+}
+
+/**
+ * Asks what becomes of an edit, because somebody else has changed the same, or has deleted the element.
+ * @param theirs the content that the element has now; undefined if it was deleted.
+ * @returns a promise of "mine", "theirs" or "both", or of undefined.
+ */
+export function conflictDialog(type, mine, theirs) {
+  const shown = (content) => cardOf(type === "image" ? { type: "link", content: { title: content.alt, url: content.url } } : { type, content });
+  const version = (name, content) => h("figure", {}, h("figcaption", {}, name), shown(content));
+  if (!theirs) {
+    return choice(t("deletedMeanwhile"), version(t("yourVersion"), mine), [
+      { name: t("discard"), value: "theirs", look: "danger" },
+      { name: t(type === "note" ? "saveAsNote" : "saveAsNew"), value: "both", look: "primary", hasFocus: true },
+    ]);
+  }
+  return choice(t("changedMeanwhile"), [version(t("theirVersion"), theirs), version(t("yourVersion"), mine)], [
+    { name: t("keepTheirs"), value: "theirs" }, { name: t("replace"), value: "mine", look: "danger" },
+    { name: t("keepBoth"), value: "both", look: "primary", hasFocus: true },
+  ]);
 }
 
 function noteFields(content) {

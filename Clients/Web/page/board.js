@@ -2,7 +2,7 @@ import { h, svg, fill, reconcile, keyed, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { boxOf, cardOf, kindOf, labelOf, curve, simplified, SMALLEST, LARGEST, TYPES } from "./board-item.js";
-import { itemDialog, swatches } from "./board-dialog.js";
+import { conflictDialog, itemDialog, swatches } from "./board-dialog.js";
 import { undoHistory } from "./board-undo.js";
 import { menuButton, stepFocus } from "./menu-button.js";
 import { ask, toast } from "./dialog.js";
@@ -141,7 +141,11 @@ export function boardView(board) {
   function drawConflict(conflict) {
     if (conflict === shownConflict) return;
     shownConflict = conflict;
-    fill(notice, conflict && h("div", { class: "notice" }, t("conflict"), h("button", { class: "text-button", type: "button", on: { click: () => board.dismissConflict() } }, t("ok"))));
+    fill(notice, conflict && h("div", { class: "notice" }, t("conflict"), h("button", { class: "text-button", type: "button", on: { click: compare } }, t("compare"))));
+  }
+  async function compare() {
+    const { id, type, content } = shownConflict;
+    if (await settle(id, type, content, content)) board.dismissConflict();
   }
 
   // ---- Selecting and changing ----
@@ -230,14 +234,23 @@ export function boardView(board) {
   async function edit(id) {
     const item = find(id);
     if (!item || !TYPES.includes(item.type) || item.type === "stroke") return;
-    const changes = await itemDialog(item.type, item.content, false);
-    const current = find(id);
-    if (changes && !current) toast(t("deletedMeanwhile"));
-    else if (changes && (!isChangedSince(item.content, current.content, changes) || (await ask(t("changedMeanwhile"), t("changedMeanwhileLead"), t("replace"))))) {
-      const latest = find(id);
-      if (latest) board.edit(id, { ...latest.content, ...changes });
-    }
+    await itemDialog(item.type, item.content, false, (changes) => save(item, changes));
     keyed(layer).get(id)?.focus({ preventScroll: true });
+  }
+  /** Saves an edit of `item`, as it was when the edit began. Resolves with false if the person wants to edit it further. */
+  async function save({ id, type, content }, changes) {
+    const current = find(id);
+    if (!current || isChangedSince(content, current.content, changes)) return settle(id, type, changes, { ...content, ...changes });
+    board.edit(id, { ...current.content, ...changes });
+    return true;
+  }
+  /** Asks what becomes of `changes`, if others have changed the same or deleted the element. `whole` has all of its fields. */
+  async function settle(id, type, changes, whole) {
+    const decision = await conflictDialog(type, whole, find(id)?.content);
+    const latest = find(id);
+    if (decision === "mine" && latest) board.edit(id, { ...latest.content, ...changes });
+    else if (decision && decision !== "theirs") show(board.create({ type, content: { ...whole, z: highest() }, position: freeSpot(type) }));
+    return decision !== undefined;
   }
   function reorder(id, direction) {
     const item = find(id);

@@ -24,7 +24,8 @@ export class Board extends Observable {
   #store;
   #loading;
   #unfollow = null;
-  #conflict = null;
+  /** The edits that were not saved, oldest first. */
+  #conflicts = [];
   #visit = 0;
   #cacheWriter;
   #doubt = null;
@@ -54,7 +55,7 @@ export class Board extends Observable {
       isLoading: this.#loading.isLoading,
       isVerified: this.#loading.isVerified,
       failure: this.#loading.failure,
-      conflict: this.#conflict,
+      conflict: this.#conflicts[0] ?? null,
     });
   }
 
@@ -131,7 +132,7 @@ export class Board extends Observable {
   }
 
   dismissConflict() {
-    this.#conflict = null;
+    this.#conflicts.shift();
     this.invalidate();
   }
 
@@ -231,7 +232,7 @@ export class Board extends Observable {
       return this.#backing.outbox.update(last);
     }
     if (!stored && !last) return;
-    const change = { type: "update", ...this.#target(id), ...fields };
+    const change = { type: "update", kind: stored?.type ?? last.change.kind, ...this.#target(id), ...fields };
     if (fields.content !== undefined) this.#base(change, stored, last !== undefined);
     this.#append(id, change);
   }
@@ -250,10 +251,10 @@ export class Board extends Observable {
     if (!entry) return this.invalidate();
     if (value.element) this.#store.put(value.element, entry.change.type === "create");
     if (value.deleted) this.#store.delete(value.deleted);
-    if (value.conflict) {
-      this.#store.put(value.conflict);
-      this.#conflict = Object.freeze({ id: entry.id, content: entry.change.content });
-    }
+    if (value.conflict) this.#store.put(value.conflict);
+    const { type, kind, content } = entry.change;
+    const isLost = value.conflict || (value.deleted && type === "update");
+    if (isLost && content !== undefined) this.#conflicts.push(Object.freeze({ id: entry.id, type: kind, content }));
     this.#changed();
   }
 

@@ -453,9 +453,13 @@ export interface BoardElement {
   readonly element: Element | null;
 }
 
-/** An edit that was not saved, because somebody else had changed the content first. The server's content is shown. */
+/**
+ * An edit that was not saved, because somebody else had changed the content or deleted the element first. The server's
+ * content is shown, if there is any.
+ */
 export interface BoardConflict {
   readonly id: string;
+  readonly type: string;
   readonly content: { readonly [key: string]: unknown };
 }
 
@@ -467,6 +471,7 @@ export interface BoardSnapshot {
   readonly isVerified: boolean;
   /** Why the elements could not be fetched, or the room could not be joined; null if both have succeeded. */
   readonly failure: ClientFailure | null;
+  /** The oldest one that was not dismissed. */
   readonly conflict: BoardConflict | null;
 }
 
@@ -507,7 +512,7 @@ export class Board implements Observable<BoardSnapshot> {
   retry(id: string): void;
   /** Drops the failed changes of an element. The server's version is then shown, or a new element disappears. */
   discard(id: string): void;
-  /** Removes the conflict from the snapshot. The server's content stays. */
+  /** Removes the conflict from the snapshot, which then shows the next one. The server's content stays. */
   dismissConflict(): void;
   /** Fetches the elements again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;

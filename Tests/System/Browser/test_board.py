@@ -111,18 +111,67 @@ def test_links_strokes_and_images_are_added(pair, ada):
     assert sorted(element["type"] for element in ada.elements(room)) == ["image", "link", "stroke"]
 
 
-def test_what_both_edit_at_once_is_asked_about(pair, ada, ben):
+def begin_edit(window, note, text: str):
+    window.item(note).click()
+    window.item(note).send_keys(Keys.ENTER)
+    field = window.shows("dialog textarea")
+    field.send_keys(text)
+    return field
+
+
+def test_of_what_both_edit_at_once_both_are_shown_and_neither_is_lost(pair, ada, ben):
     first, second, room = pair
     note = ada.put(room, "mine")
-    first.item(note).click()
-    first.item(note).send_keys(Keys.ENTER)
-    field = first.shows("dialog textarea")
-    field.send_keys(" by Ada")
+    field = begin_edit(first, note, " by Ada")
     ben.edit(room, note, text="by Ben")
     first.shows(f'.item[data-id="{note["id"]}"]', "by Ben")
     field.send_keys(Keys.CONTROL + Keys.ENTER)
-    first.shows("dialog .danger").click()
-    second.shows(".item", "by Ada")
+    first.shows("dialog figure", "by Ben")
+    first.shows("dialog figure", "mine by Ada")
+    first.press(Keys.ESCAPE)
+    first.lacks("dialog figure")
+    assert field.get_attribute("value") == "mine by Ada", "it can be edited further"
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.shows("dialog .primary", "Keep both").click()
+    second.shows(".item", "mine by Ada")
+    assert sorted(e["content"]["text"] for e in ada.elements(room)) == ["by Ben", "mine by Ada"]
+    field = begin_edit(first, note, " and Ada")
+    ben.edit(room, note, text="by Ben again")
+    first.shows(f'.item[data-id="{note["id"]}"]', "by Ben again")
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.shows("dialog .danger", "Replace").click()
+    second.shows(".item", "by Ben and Ada")
+    assert len(ada.elements(room)) == 2
+
+
+def test_a_note_that_was_deleted_while_it_was_edited_is_saved_as_a_new_one(pair, ada):
+    first, second, room = pair
+    note = ada.put(room, "mine")
+    field = begin_edit(first, note, ", and long")
+    second.item(note).click()
+    second.press(Keys.DELETE)
+    second.lacks(".item")
+    first.lacks(".item")
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.shows("dialog .primary", "Save as a new note").click()
+    second.shows(".item", "mine, and long")
+
+
+def test_an_edit_of_a_note_that_was_deleted_meanwhile_is_kept_while_offline(pair, ada):
+    first, second, room = pair
+    note = ada.put(room, "mine")
+    first.item(note)
+    first.cut(True)
+    first.shows(".banner button")
+    begin_edit(first, note, ", and long").send_keys(Keys.CONTROL + Keys.ENTER)
+    second.item(note).click()
+    second.press(Keys.DELETE)
+    second.lacks(".item")
+    first.cut(False)
+    first.shows(".notice button", "Compare").click()
+    first.shows("dialog .primary", "Save as a new note").click()
+    second.shows(".item", "mine, and long")
+    first.lacks(".notice")
 
 
 def test_esc_closes_a_dialog_on_a_phone_and_stays_in_the_room(ada, ben, open_window):
@@ -139,6 +188,51 @@ def test_esc_closes_a_dialog_on_a_phone_and_stays_in_the_room(ada, ben, open_win
     assert room in window.driver.current_url
     window.press(Keys.ESCAPE)
     window.row("Kitchen")
+
+
+def test_back_closes_only_the_dialog_and_asks_if_something_was_written(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window(width=390, height=780)
+    window.enter(ada)
+    window.row("Kitchen").click()
+    window.shows("#tab-board").click()
+    length = lambda: window.run("return history.length")  # noqa: E731
+    for _ in range(3):
+        window.shows(".tool").click()
+        window.shows("dialog textarea").send_keys("half a note")
+        entries = length()
+        for _ in range(2):
+            window.driver.back()
+            window.shows("dialog .danger", "Discard")
+            window.driver.back()
+            window.lacks("dialog .danger")
+            assert window.one("dialog textarea").get_attribute("value") == "half a note"
+        window.driver.back()
+        window.shows("dialog .danger", "Discard").click()
+        window.lacks("dialog")
+        window.shows(".board")
+        assert length() == entries, "no entries pile up"
+    window.shows(".tool").click()
+    window.shows("dialog textarea")
+    window.driver.back()
+    window.lacks("dialog")
+    window.shows(".board")
+    window.driver.back()
+    window.row("Kitchen")
+    assert ada.elements(room) == []
+
+
+def test_the_buttons_of_a_dialog_ask_as_esc_does(pair):
+    first, _, _ = pair
+    first.shows(".tool").click()
+    first.shows("dialog textarea").send_keys("half a note")
+    for button in ("dialog .dialog-head button", "dialog form .dialog-foot button"):
+        first.shows(button).click()
+        first.shows("dialog .danger", "Discard")
+        assert first.focused()["name"] == "Cancel"
+        first.press(Keys.ENTER)
+        first.lacks("dialog .danger")
+        assert first.one("dialog textarea").get_attribute("value") == "half a note"
 
 
 def test_a_button_of_an_element_keeps_the_focus_when_its_change_is_stored(pair, ada):
