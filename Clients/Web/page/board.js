@@ -1,8 +1,9 @@
-import { h, svg, fill, reconcile, keyed, onceAFrame } from "./dom.js";
+import { h, fill, reconcile, keyed, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
-import { boxOf, cardOf, kindOf, labelOf, curve, simplified, SMALLEST, LARGEST, TYPES } from "./board-item.js";
-import { conflictDialog, itemDialog, swatches } from "./board-dialog.js";
+import { boxOf, cardOf, kindOf, labelOf, SMALLEST, LARGEST, TYPES } from "./board-item.js";
+import { conflictDialog, itemDialog } from "./board-dialog.js";
+import { drawingView } from "./board-drawing.js";
 import { undoHistory } from "./board-undo.js";
 import { menuButton, stepFocus } from "./menu-button.js";
 import { ask, toast } from "./dialog.js";
@@ -14,22 +15,25 @@ const STEP = 8, MARGIN = 240;
 /** A room's board. Several people at once can add, drag, resize, edit, order and delete its elements. */
 export function boardView(board) {
   let chosen = null;
-  let pen = 0;
   let isDrawing = false;
   // The element that the pointer holds, and its box. It follows the pointer, even if the server moves it meanwhile.
   let held = null;
   let origin = { x: 0, y: 0 };
 
   const layer = h("div", { class: "layer" });
-  const draft = svg("svg", { class: "draft", "aria-hidden": "true" });
   const surface = h("div", { class: "surface" }, layer);
-  surface.append(draft);
   const empty = h("div", { class: "empty" });
   const plane = h("div", { class: "plane", role: "group", "aria-label": t("board"), tabindex: "-1" }, surface, empty);
   const bar = h("div", { class: "item-bar", role: "toolbar", hidden: true });
   const notice = h("div", { role: "status" });
-  const hint = h("div", { class: "hint-line", hidden: true }, t("drawHint"));
-  const pens = h("div");
+  const pens = drawingView(surface, {
+    isOn: () => isDrawing,
+    end() {
+      setDrawing(false);
+      drawTool.focus();
+    },
+    create: (content, { x, y }) => board.create({ type: "stroke", content: { ...content, z: highest() }, position: { x: Math.round(x + origin.x), y: Math.round(y + origin.y) } }),
+  });
   const tool = (sign, label, click, props = {}) => h("button", { class: "tool", type: "button", title: label, "aria-label": label, ...props, on: { click } }, icon(sign, 19), h("span", {}, label));
   const drawTool = tool("draw", t("draw"), () => setDrawing(!isDrawing), { "aria-pressed": "false" });
   const past = undoHistory(board);
@@ -38,8 +42,8 @@ export function boardView(board) {
     { name: t("clearBoard"), sign: "trash", run: clearAll, isPossible: () => board.snapshot.elements.length > 0 },
   ]);
   const tools = h("div", { class: "board-tools", role: "toolbar", "aria-label": t("boardTools"), on: { keydown: (event) => stepFocus(event, [...tools.querySelectorAll(".tool")], "ArrowLeft", "ArrowRight") } },
-    ...["note", "image", "link"].map((type) => tool(type, t(type), () => add(type))), drawTool, pens, more);
-  const element = h("section", { class: "board", "aria-label": t("board") }, tools, notice, plane, bar, hint);
+    ...["note", "image", "link"].map((type) => tool(type, t(type), () => add(type))), drawTool, more);
+  const element = h("section", { class: "board", "aria-label": t("board") }, tools, notice, plane, bar, pens);
 
   const find = (id) => board.snapshot.elements.find((item) => item.id === id);
 
@@ -77,7 +81,9 @@ export function boardView(board) {
       click: (event) => node.wasDragged && event.preventDefault(),
     } });
     node.grip = h("span", { class: "grip", "aria-hidden": "true" });
-    trackPointer(node, { from: (event) => !isDrawing && !node.grip.contains(event.target), begin: () => hold(item.id, node), move: drag, end: release });
+    node.addEventListener("pointerdown", () => (node.wasChosen = chosen === item.id));
+    // A finger drags only what it has chosen before: else nobody could scroll a board, or read a long note, without moving it.
+    trackPointer(node, { from: (event) => !isDrawing && !node.grip.contains(event.target) && (event.pointerType === "mouse" || node.wasChosen), begin: () => hold(item.id, node), move: drag, end: release });
     trackPointer(node.grip, { from: () => !isDrawing, begin: () => hold(item.id, node), move: resize, end: release });
     requestAnimationFrame(() => node.classList.add("moves"));
     return node;
@@ -203,13 +209,14 @@ export function boardView(board) {
     const factor = Math.max((box.w + dx) / box.w, (box.h + dy) / box.h, SMALLEST / Math.min(box.w, box.h));
     return { ...box, w: fit(box.w * factor), h: fit(box.h * factor) };
   }
-  function release(isMoved) {
+  function release(isMoved, isCancelled) {
     if (!held) return;
     const { id, node, from, box, isResized } = held;
     held = null;
     node.classList.remove("is-held");
     const item = find(id);
-    if (isMoved && item) {
+    if (isCancelled && isMoved && item && !isResized) board.move(id, { x: from.x, y: from.y });
+    if (isMoved && item && !isCancelled) {
       if (isResized) change(item, from, { w: box.w, h: box.h });
       else past.noteChange(id, { x: from.x, y: from.y }, { x: box.x, y: box.y });
     }
@@ -298,47 +305,15 @@ export function boardView(board) {
     return { x: Math.round(left + Math.max(16, (plane.clientWidth - w) / 2) + shift), y: Math.round(top + Math.max(16, (plane.clientHeight - height) / 3) + shift) };
   }
 
-  // ---- Drawing strokes ----
-
   function setDrawing(isOn) {
     if (isDrawing === isOn) return;
     isDrawing = isOn;
     drawTool.setAttribute("aria-pressed", String(isOn));
     plane.classList.toggle("is-drawing", isOn);
-    tools.classList.toggle("is-drawing", isOn);
-    hint.hidden = !isOn;
-    fill(pens, isOn && swatches("pen", pen, (index) => (pen = index)));
+    pens.hidden = !isOn;
     choose(null);
     later();
   }
-  let line = null;
-  trackPointer(surface, {
-    from: () => isDrawing,
-    begin(event) {
-      const bounds = surface.getBoundingClientRect();
-      line = { bounds, points: [[event.clientX - bounds.left, event.clientY - bounds.top]], path: svg("path") };
-      draft.setAttribute("class", "draft ink");
-      draft.dataset.pen = pen;
-      draft.append(line.path);
-      return true;
-    },
-    move(_dx, _dy, events) {
-      if (!line || line.points.length > 4000) return;
-      for (const event of events) line.points.push([event.clientX - line.bounds.left, event.clientY - line.bounds.top]);
-      line.path.setAttribute("d", curve(line.points.flat()));
-    },
-    end() {
-      if (!line) return;
-      const points = simplified(line.points);
-      line.path.remove();
-      line = null;
-      if (points.length < 2) return;
-      const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
-      const [x, y] = [Math.min(...xs), Math.min(...ys)];
-      const box = [Math.max(SMALLEST / 2, Math.ceil(Math.max(...xs) - x)), Math.max(SMALLEST / 2, Math.ceil(Math.max(...ys) - y))];
-      board.create({ type: "stroke", content: { points: points.flatMap(([px, py]) => [Math.round((px - x) * 10) / 10, Math.round((py - y) * 10) / 10]), box, pen, w: box[0], h: box[1], z: highest() }, position: { x: Math.round(x + origin.x), y: Math.round(y + origin.y) } });
-    },
-  });
   plane.addEventListener("pointerdown", (event) => !isDrawing && (event.target === surface || event.target === layer || event.target === plane) && choose(null));
 
   // ---- Keys ----

@@ -1,5 +1,6 @@
 """A board in two windows side by side."""
 
+import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
@@ -192,10 +193,7 @@ def test_esc_closes_a_dialog_on_a_phone_and_stays_in_the_room(ada, ben, open_win
 
 def test_back_closes_only_the_dialog_and_asks_if_something_was_written(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
-    window = open_window(width=390, height=780)
-    window.enter(ada)
-    window.row("Kitchen").click()
-    window.shows("#tab-board").click()
+    window = board_on_a_phone(open_window, ada)
     length = lambda: window.run("return history.length")  # noqa: E731
     for _ in range(3):
         window.shows(".tool").click()
@@ -290,3 +288,55 @@ def test_a_half_written_note_is_discarded_only_on_purpose(pair, ada):
     first.one("dialog .danger").click()
     first.lacks("dialog")
     assert ada.elements(room) == []
+
+
+def board_on_a_phone(open_window, person, width=390):
+    window = open_window(width=width, height=780, touch=True)
+    window.enter(person)
+    window.row("Kitchen").click()
+    window.shows("#tab-board").click()
+    return window
+
+
+def test_a_finger_scrolls_a_note_and_drags_it_only_after_a_tap(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    note = ada.put(room, "\n".join(f"line {number}" for number in range(40)), x=60, y=160)
+    window = board_on_a_phone(open_window, ada)
+    item = window.item(note)
+    scrolled = lambda: window.run("return arguments[0].querySelector('.note').scrollTop", item)  # noqa: E731
+    window.swipe(item, 0, -60)
+    window.until(lambda: scrolled() > 20, "its text scrolls")
+    assert ada.elements(room)[0]["version"] == 1, "and nobody sees it move"
+    settled = "const note = arguments[0].querySelector('.note'), before = note.scrollTop; setTimeout(() => arguments[1](note.scrollTop === before), 200)"
+    window.until(lambda: window.driver.execute_async_script(settled, item), "a tap only ends the scrolling before")
+    window.swipe(item, 0, 0)
+    window.shows(".item.is-chosen")
+    window.swipe(item, 40, 50)
+    window.until(lambda: ada.elements(room)[0]["position"] == {"x": 100, "y": 210}, "it is dragged")
+    window.swipe(item, 30, 30, end="touchCancel")
+    window.until(lambda: ada.elements(room)[0]["position"] == {"x": 100, "y": 210}, "a drag that the system ends goes back")
+    assert window.box(item)[:2] == [100, 210]
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_drawing_on_a_phone_shows_all_its_tools_and_its_end(ada, ben, open_window, width):
+    room = ada.room_with(ben, "Kitchen")
+    window = board_on_a_phone(open_window, ada, width)
+    window.shows('.tool[aria-label="Draw"]').click()
+    outside = window.run("""
+        return [...document.querySelectorAll(".board button")].filter((e) => e.checkVisibility()).map((e) => [e.ariaLabel, e.getBoundingClientRect()])
+            .filter(([, box]) => box.left < 0 || box.right > innerWidth).map(([name]) => name)""")
+    assert outside == []
+    window.swipe(window.one(".plane"), 60, 40)
+    window.until(lambda: len(ada.elements(room)) == 1, "a drawing")
+    window.shows('.pens [aria-label="Done"]').click()
+    window.lacks(".pens")
+
+
+def test_a_click_draws_a_dot(pair, ada):
+    first, second, room = pair
+    first.shows('.tool[aria-label="Draw"]').click()
+    first.shows(".plane.is-drawing").click()
+    second.shows(".item .ink")
+    content = ada.elements(room)[0]["content"]
+    assert content["points"] == [12, 12] and content["box"] == [24, 24]
