@@ -124,8 +124,8 @@ function houseView(parlor, redraw) {
   let shown;
 
   function show() {
-    const { roomId } = route();
-    if (roomId === shown) return;
+    const { roomId, tab } = route();
+    if (roomId === shown) return room.choose?.(tab);
     const isFirst = shown === undefined;
     shown = roomId;
     closeDialogs();

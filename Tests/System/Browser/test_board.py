@@ -112,6 +112,14 @@ def test_links_strokes_and_images_are_added(pair, ada):
     assert sorted(element["type"] for element in ada.elements(room)) == ["image", "link", "stroke"]
 
 
+def board_on_a_phone(open_window, person, width=390):
+    window = open_window(width=width, height=780, touch=True)
+    window.enter(person)
+    window.row("Kitchen").click()
+    window.shows("#tab-board").click()
+    return window
+
+
 def begin_edit(window, note, text: str):
     window.item(note).click()
     window.item(note).send_keys(Keys.ENTER)
@@ -290,14 +298,6 @@ def test_a_half_written_note_is_discarded_only_on_purpose(pair, ada):
     assert ada.elements(room) == []
 
 
-def board_on_a_phone(open_window, person, width=390):
-    window = open_window(width=width, height=780, touch=True)
-    window.enter(person)
-    window.row("Kitchen").click()
-    window.shows("#tab-board").click()
-    return window
-
-
 def test_a_finger_scrolls_a_note_and_drags_it_only_after_a_tap(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     note = ada.put(room, "\n".join(f"line {number}" for number in range(40)), x=60, y=160)
@@ -340,3 +340,51 @@ def test_a_click_draws_a_dot(pair, ada):
     second.shows(".item .ink")
     content = ada.elements(room)[0]["content"]
     assert content["points"] == [12, 12] and content["box"] == [24, 24]
+
+
+def test_a_phone_shows_how_much_is_new_behind_the_other_tab(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.put(room, "by Ada herself")
+    ben.put(room, "first")
+    ben.put(room, "second")
+    window = open_window(width=390, height=780)
+    window.enter(ada)
+    window.row("Kitchen").click()
+    window.shows("#tab-board .badge", "2")
+    window.until(lambda: len(window.all(".item")) == 3, "the board is there, though not in view")
+    ben.put(room, "third")
+    window.shows("#tab-board .badge", "3")
+    assert window.one("#tab-board").get_attribute("aria-label") == "Board, 3 new items on the board"
+    window.shows(".back").click()
+    window.row("Kitchen").click()
+    window.shows("#tab-board .badge", "3")
+    window.shows("#tab-board").click()
+    window.lacks(".tabs .badge")
+    ben.send(room, "a word")
+    window.shows("#tab-chat .badge", "1")
+    window.shows("#tab-chat").click()
+    window.shows(".bubble", "a word")
+    window.lacks(".tabs .badge")
+    ben.put(room, "fourth")
+    window.shows("#tab-board .badge", "1")
+
+
+def test_the_tab_is_remembered_and_in_the_address(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.room_with(ben, "Garden")
+    window = board_on_a_phone(open_window, ada)
+    window.shows(".board")
+    assert window.driver.current_url.endswith(f"#/room/{room}/board")
+    window.reload()
+    window.shows(".board")
+    window.shows(".back").click()
+    window.row("Garden").click()
+    window.shows(".composer")
+    window.driver.back()
+    window.row("Kitchen").click()
+    window.shows(".board")
+    window.shows("#tab-chat").click()
+    window.shows(".composer")
+    assert window.driver.current_url.endswith(f"#/room/{room}")
+    window.visit(ada.address, f"{room}/board")
+    window.shows(".board")
