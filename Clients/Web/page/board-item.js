@@ -75,9 +75,10 @@ function link(content) {
 
 function stroke(content) {
   const [width, height] = strokeBox(content);
+  const d = curve(content.points);
   return h("div", { class: "card ink-card" },
     svg("svg", { class: "ink", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "data-pen": choice(content.pen), "aria-hidden": "true" },
-      svg("path", { d: curve(content.points) })));
+      svg("path", { class: "hit", d }), svg("path", { d })));
 }
 
 /** Returns a smooth SVG path through points in the form [x, y, x, y, …]. */

@@ -80,6 +80,7 @@ export function boardView(board) {
       focus: () => choose(item.id), dblclick: () => edit(item.id),
       click: (event) => node.wasDragged && event.preventDefault(),
     } });
+    node.classList.toggle("is-stroke", item.type === "stroke");
     node.grip = h("span", { class: "grip", "aria-hidden": "true" });
     node.addEventListener("pointerdown", () => (node.wasChosen = chosen === item.id));
     // A finger drags only what it has chosen before: else nobody could scroll a board, or read a long note, without moving it.

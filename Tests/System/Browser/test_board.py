@@ -388,3 +388,18 @@ def test_the_tab_is_remembered_and_in_the_address(ada, ben, open_window):
     assert window.driver.current_url.endswith(f"#/room/{room}")
     window.visit(ada.address, f"{room}/board")
     window.shows(".board")
+
+
+def test_what_a_drawing_surrounds_can_be_clicked(pair, ada):
+    first, _, room = pair
+    note = ada.put(room, "inside", x=140, y=140, w=120, h=80, z=1)
+    corners = [0, 0, 220, 0, 220, 180, 0, 180, 0, 0]
+    stroke = ada.put(room, "", x=90, y=90, type="stroke", points=corners, box=[220, 180], w=220, h=180, z=2)
+    first.item(note).click()
+    first.shows(f'.item.is-chosen[data-id="{note["id"]}"]')
+    line = ActionChains(first.driver, duration=0).move_to_element_with_offset(first.item(stroke), -104, 0)
+    line.click().perform()
+    first.shows(f'.item.is-chosen[data-id="{stroke["id"]}"]')
+    first.shows(".item.is-chosen .grip")
+    line.click_and_hold().move_by_offset(-30, 0).release().perform()
+    first.until(lambda: ada.elements(room)[1]["position"] == {"x": 60, "y": 90}, "it is dragged by its line")
