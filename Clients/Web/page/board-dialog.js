@@ -1,7 +1,7 @@
-import { h, text, webAddress } from "./dom.js";
+import { h, outsideLink, text, webAddress } from "./dom.js";
 import { t } from "./texts.js";
 import { choice, openDialog } from "./dialog.js";
-import { cardOf } from "./board-item.js";
+import { cardOf, isUnencrypted } from "./board-item.js";
 import { field } from "./sign-in.js";
 import { radios } from "./menu.js";
 
@@ -64,6 +64,12 @@ export function conflictDialog(type, mine, theirs) {
   ]);
 }
 
+/** Shows an image as large as the window. */
+export function imageDialog({ url, alt }) {
+  const src = webAddress(url);
+  return openDialog(alt || t("image"), () => outsideLink(src, h("img", { class: "whole", alt: alt || t("image"), referrerpolicy: "no-referrer", src })));
+}
+
 function noteFields(content) {
   let tint = Number.isInteger(content.tint) ? content.tint : 0;
   const area = h("textarea", { class: "input", rows: 5, maxlength: 20000, dir: "auto", "aria-label": t("noteText"), "data-focus": "" });
@@ -80,6 +86,7 @@ function addressFields(type, content) {
     read() {
       const typed = url.input.value.trim();
       const href = webAddress(typed) ?? (/^[^\s:/]+\.[^\s:]+/.test(typed) ? webAddress(`https://${typed}`) : null);
+      if (href && type === "image" && isUnencrypted(href)) return t("imageUnencrypted");
       return href ? { url: href, [key]: name.input.value.trim() } : t("addressRule");
     },
   };

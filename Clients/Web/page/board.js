@@ -1,8 +1,8 @@
 import { h, fill, reconcile, keyed, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
-import { boxOf, cardOf, kindOf, labelOf, SMALLEST, LARGEST, TYPES } from "./board-item.js";
-import { conflictDialog, itemDialog } from "./board-dialog.js";
+import { boxOf, cardOf, imageSize, kindOf, labelOf, SMALLEST, LARGEST, TYPES } from "./board-item.js";
+import { conflictDialog, imageDialog, itemDialog } from "./board-dialog.js";
 import { drawingView } from "./board-drawing.js";
 import { undoHistory } from "./board-undo.js";
 import { menuButton, stepFocus } from "./menu-button.js";
@@ -12,8 +12,14 @@ import { trackPointer } from "./pointer.js";
 
 const STEP = 8, MARGIN = 240;
 
-/** A room's board. Several people at once can add, drag, resize, edit, order and delete its elements. */
-export function boardView(board) {
+/**
+ * A room's board. Several people at once can add, drag, resize, edit, order and delete its elements.
+ * @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
+ * person asks for it: they tell their server the person's address in the network, and a stranger can open a room and put
+ * one there.
+ */
+export function boardView(board, { hasAnswered }) {
+  let mayLoad = false;
   let chosen = null;
   let isDrawing = false;
   // The element that the pointer holds, and its box. It follows the pointer, even if the server moves it meanwhile.
@@ -52,6 +58,10 @@ export function boardView(board) {
   let isPlaced = false;
   function draw() {
     const { elements, isLoading, isVerified, failure, conflict } = board.snapshot;
+    if (!mayLoad && (hasAnswered() || elements.some((item) => item.isOwn))) {
+      mayLoad = true;
+      for (const node of keyed(layer).values()) node.item = node.content = null;
+    }
     const order = new Map([...elements].map((item, index) => ({ id: item.id, z: boxOf(item).z, index }))
       .sort((a, b) => a.z - b.z || a.index - b.index).map(({ id }, rank) => [id, rank]));
     reconcile(layer, elements, (item) => item.id, makeItem, (node, item) => updateItem(node, item, order.get(item.id)));
@@ -77,8 +87,11 @@ export function boardView(board) {
 
   function makeItem(item) {
     const node = h("div", { class: "item", tabindex: "0", role: "group", "aria-keyshortcuts": "Enter Delete ArrowUp ArrowDown ArrowLeft ArrowRight F10", title: "", "data-id": item.id, on: {
-      focus: () => choose(item.id), dblclick: () => edit(item.id),
-      click: (event) => node.wasDragged && event.preventDefault(),
+      focus: () => choose(item.id), dblclick: () => wholeImage(item.id) || edit(item.id),
+      click: (event) => {
+        if (node.wasDragged) event.preventDefault();
+        else if (node.wasChosen && event.target === node.firstElementChild && wholeImage(item.id)) open(item.id);
+      },
     } });
     node.classList.toggle("is-stroke", item.type === "stroke");
     node.grip = h("span", { class: "grip", "aria-hidden": "true" });
@@ -94,8 +107,8 @@ export function boardView(board) {
     if (node.rank !== rank) node.style.zIndex = node.rank = rank;
     if (node.item !== item) {
       if (node.content !== item.content || node.type !== item.type) {
-        const looks = JSON.stringify([item.type, { ...item.content, w: 0, h: 0, z: 0 }]);
-        if (node.looks !== looks) fill(node, cardOf(item), node.grip);
+        const looks = JSON.stringify([item.type, { ...item.content, w: 0, h: 0, z: 0 }, item.type === "image" && mayLoad]);
+        if (node.looks !== looks) fill(node, cardOf(item, mayLoad), node.grip);
         [node.looks, node.content, node.type] = [looks, item.content, item.type];
       }
       node.item = item;
@@ -201,14 +214,21 @@ export function boardView(board) {
   function resize(dx, dy) {
     if (!held) return;
     held.isResized = true;
-    held.box = sized(held.from, dx, dy, find(held.id)?.type === "image");
+    const item = find(held.id);
+    if (item) held.box = sized(held.from, dx, dy, ratioOf(item));
     place(held.node, held.box);
   }
-  function sized(box, dx, dy, isProportional) {
+  /** Returns the width of an image divided by its height; null for other elements, which have no shape of their own. */
+  function ratioOf(item) {
+    const [w, height] = imageSize(item.type, item.content) ?? (item.type === "image" ? [boxOf(item).w, boxOf(item).h] : []);
+    return w ? w / height : null;
+  }
+  function sized(box, dx, dy, ratio) {
     const fit = (value) => Math.round(Math.min(LARGEST, Math.max(SMALLEST, value)));
-    if (!isProportional) return { ...box, w: fit(box.w + dx), h: fit(box.h + dy) };
-    const factor = Math.max((box.w + dx) / box.w, (box.h + dy) / box.h, SMALLEST / Math.min(box.w, box.h));
-    return { ...box, w: fit(box.w * factor), h: fit(box.h * factor) };
+    if (!ratio) return { ...box, w: fit(box.w + dx), h: fit(box.h + dy) };
+    // The longer side is fitted, so that the other one follows it at any size.
+    const longer = fit(Math.max(1, ratio) * Math.max((box.w + dx) / ratio, box.h + dy));
+    return { ...box, w: Math.round(ratio > 1 ? longer : longer * ratio), h: Math.round(ratio > 1 ? longer / ratio : longer) };
   }
   function release(isMoved, isCancelled) {
     if (!held) return;
@@ -238,6 +258,16 @@ export function boardView(board) {
   /** Returns true if `changes` would replace a field that somebody else has changed since the dialog was opened. */
   function isChangedSince(before, now, changes) {
     return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
+  }
+  /** Returns the content of an image that can be shown as large as the window, because it was loaded. */
+  function wholeImage(id) {
+    const item = find(id);
+    return item && imageSize(item.type, item.content) ? item.content : null;
+  }
+  function open(id) {
+    const image = wholeImage(id);
+    if (image) imageDialog(image);
+    else edit(id);
   }
   async function edit(id) {
     const item = find(id);
@@ -340,7 +370,7 @@ export function boardView(board) {
       const step = event.altKey ? 1 : STEP;
       const box = boxOf(item);
       if (event.shiftKey) {
-        const { w, h: height } = sized(box, way[0] * step, way[1] * step, item.type === "image");
+        const { w, h: height } = sized(box, way[0] * step, way[1] * step, ratioOf(item));
         change(item, box, { w, h: height });
       } else {
         change(item, box, { x: box.x + way[0] * step, y: box.y + way[1] * step });
@@ -349,16 +379,19 @@ export function boardView(board) {
       // With Shift, the key opens the context menu.
       choose(item.id);
       bar.querySelector("button").focus();
-    } else if (event.key === "Enter") edit(item.id);
+    } else if (event.key === "Enter") open(item.id);
     else if (event.key === "Delete" || event.key === "Backspace") remove(item.id);
     else return;
     event.preventDefault();
   });
 
   const later = onceAFrame(draw);
+  // An image that nobody has resized takes its own size when it has come.
+  layer.addEventListener("load", later, true);
   const unsubscribe = board.subscribe(later);
   return {
     element, begin: draw, shown: later,
+    noteAnswer: () => mayLoad || later(),
     end() {
       unsubscribe();
       hideToast();

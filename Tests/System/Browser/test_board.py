@@ -1,8 +1,43 @@
 """A board in two windows side by side."""
 
+import struct
+import threading
+import zlib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
+
+
+@pytest.fixture
+def pictures():
+    """A server of pictures: `/tall.png` has 600 × 1200 pixels. What is in `missing` is not there."""
+
+    def png(width: int, height: int) -> bytes:
+        chunk = lambda name, data: struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))  # noqa: E731
+        header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+        rows = zlib.compress((b"\0" + b"\x80" * width) * height)
+        return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            server.asked.append(self.path)
+            self.send_response(404 if self.path in server.missing else 200)
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            if self.path not in server.missing:
+                self.wfile.write(png(600, 1200))
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.asked, server.missing = [], set()
+    server.address = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
 
 
 def test_an_element_that_one_drags_moves_for_the_other(pair, ada):
@@ -108,7 +143,8 @@ def test_links_strokes_and_images_are_added(pair, ada):
     first.all(".tool")[1].click()
     first.shows("dialog input").send_keys(f"{ada.address}/nothing.png")
     first.shows("dialog .primary").click()
-    second.shows(".item .picture .broken")
+    second.shows(".item .picture", "Show image")
+    first.shows(".item .picture", "The image can’t be shown")
     assert sorted(element["type"] for element in ada.elements(room)) == ["image", "link", "stroke"]
 
 
@@ -403,3 +439,50 @@ def test_what_a_drawing_surrounds_can_be_clicked(pair, ada):
     first.shows(".item.is-chosen .grip")
     line.click_and_hold().move_by_offset(-30, 0).release().perform()
     first.until(lambda: ada.elements(room)[1]["position"] == {"x": 60, "y": 90}, "it is dragged by its line")
+
+
+def test_an_image_has_its_own_shape_and_is_shown_whole(pair, ada, pictures):
+    first, second, room = pair
+    image = ada.put(room, "", type="image", url=f"{pictures.address}/tall.png", alt="A tower")
+    item = first.item(image)
+    first.until(lambda: first.box(item)[2:] == [160, 320], "half as wide as high")
+    item.click()
+    first.lacks("dialog")
+    first.chord(Keys.SHIFT, Keys.ARROW_DOWN)
+    first.until(lambda: ada.elements(room)[0]["content"].get("h") == 328, "it is higher")
+    assert ada.elements(room)[0]["content"]["w"] == 164
+    item.click()
+    whole = first.shows("dialog .whole")
+    first.until(lambda: first.run("const { width, height } = arguments[0].getBoundingClientRect(); return Math.abs(width * 2 - height) < 2", whole), "all of it")
+    first.press(Keys.ESCAPE)
+    first.lacks("dialog")
+    first.press(Keys.ENTER)
+    first.shows("dialog .whole")
+
+
+def test_a_strangers_image_is_loaded_only_when_one_asks_for_it_or_has_answered(ada, ben, open_window, pictures):
+    room = ben.room_with(ada, "Kitchen")
+    for name in ("one", "two"):
+        ben.put(room, "", x=60 if name == "one" else 460, type="image", url=f"{pictures.address}/{name}.png", alt=name)
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".picture", "Its server learns your network address.")
+    assert pictures.asked == []
+    window.shows(".picture button", "Show image").click()
+    window.shows(".picture img")
+    window.until(lambda: pictures.asked == ["/one.png"], "only this one")
+    window.write("Who are you?")
+    window.until(lambda: len(window.all(".picture img")) == 2, "one has answered")
+
+
+def test_an_image_that_cannot_be_shown_links_to_its_address_and_is_tried_again(pair, ada, pictures):
+    first, _, room = pair
+    pictures.missing.add("/late.png")
+    ada.put(room, "", type="image", url=f"{pictures.address}/late.png", alt="The garden")
+    card = first.shows(".picture", "The garden")
+    assert "can’t be shown" in card.text
+    assert first.shows(".picture a").get_attribute("href") == f"{pictures.address}/late.png"
+    pictures.missing.clear()
+    first.shows(".picture button", "Try again").click()
+    first.shows(".picture img")
+    first.lacks(".picture button")
