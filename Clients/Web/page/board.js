@@ -14,11 +14,11 @@ const STEP = 8, MARGIN = 240;
 
 /**
  * A room's board. Several people at once can add, drag, resize, edit, order and delete its elements.
- * @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
+ * @param isEmpty returns whether the room is known to have no elements. @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
  * person asks for it: they tell their server the person's address in the network, and a stranger can open a room and put
  * one there.
  */
-export function boardView(board, { hasAnswered }) {
+export function boardView(board, { isEmpty, hasAnswered }) {
   let mayLoad = false;
   let chosen = null;
   let isDrawing = false;
@@ -147,8 +147,13 @@ export function boardView(board, { hasAnswered }) {
     if (isPlaced && (shift.x || shift.y)) plane.scrollBy(shift.x, shift.y);
   }
 
+  let isKnown = false;
   function drawEmpty(count, isLoading, isVerified, failure) {
-    const state = count > 0 || isDrawing ? "" : isLoading || (!isVerified && !failure) ? "loading" : failure ? `failed/${failure.code}` : "empty";
+    isKnown ||= isVerified || count > 0;
+    const isRefused = failure && !failure.isRetryable;
+    // Without a connection, too, a board that was empty is empty.
+    const isFree = (isKnown || isEmpty()) && !isRefused;
+    const state = count > 0 || isDrawing ? "" : isFree ? "empty" : isLoading || !failure ? "loading" : `failed/${failure.code}`;
     if (empty.dataset.state === state) return;
     empty.dataset.state = state;
     empty.hidden = state === "";
@@ -391,7 +396,7 @@ export function boardView(board, { hasAnswered }) {
   const unsubscribe = board.subscribe(later);
   return {
     element, begin: draw, shown: later,
-    noteAnswer: () => mayLoad || later(),
+    noteRoom: () => (!mayLoad || empty.dataset.state === "loading") && later(),
     end() {
       unsubscribe();
       hideToast();

@@ -36,7 +36,10 @@ export function roomView(parlor, roomId) {
     return person ? personName(person) : null;
   };
   const chat = chatView(parlor, opened.conversation, { me, nameOf });
-  const board = boardView(opened.board, { hasAnswered: () => room()?.createdBy === me || opened.conversation.snapshot.items.some((item) => item.isOwn) });
+  const board = boardView(opened.board, {
+    isEmpty: () => room()?.elementCount === 0,
+    hasAnswered: () => room()?.createdBy === me || opened.conversation.snapshot.items.some((item) => item.isOwn),
+  });
   chat.element.id = "pane-chat";
   board.element.id = "pane-board";
   const body = h("div", { class: "room-body" }, chat.element, board.element);
@@ -141,7 +144,7 @@ export function roomView(parlor, roomId) {
   }
 
   const later = onceAFrame(draw);
-  const ends = [parlor.rooms.subscribe(later), opened.conversation.subscribe(later), parlor.rooms.subscribe(board.noteAnswer), opened.conversation.subscribe(board.noteAnswer), tabs.end];
+  const ends = [parlor.rooms.subscribe(later), opened.conversation.subscribe(later), parlor.rooms.subscribe(board.noteRoom), opened.conversation.subscribe(board.noteRoom), tabs.end];
   tabs.choose();
   draw();
   return {

@@ -486,3 +486,17 @@ def test_an_image_that_cannot_be_shown_links_to_its_address_and_is_tried_again(p
     first.shows(".picture button", "Try again").click()
     first.shows(".picture img")
     first.lacks(".picture button")
+
+
+def test_a_board_that_was_empty_is_empty_without_a_connection_too(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.room_with(ben, "Garden")
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".plane .empty", "Nothing on the board yet")
+    window.cut(True)
+    window.shows(".banner button")
+    window.shows(".plane .empty", "Nothing on the board yet")
+    window.row("Garden").click()
+    window.shows(".name-button", "Garden")
+    window.shows(".plane .empty", "Nothing on the board yet")
