@@ -11,9 +11,10 @@ const ROOM = SMALLEST / 4;
 
 /**
  * Lets the person draw on `surface` while `isOn()`. `create(content, position)` stores a drawing, and `end()` ends it.
+ * `unit()` returns how many pixels one unit of the board is.
  * @returns the bar with the pens.
  */
-export function drawingView(surface, { isOn, end, create }) {
+export function drawingView(surface, { isOn, unit, end, create }) {
   let pen = 0;
   let line = null;
   const draft = svg("svg", { class: "draft", "aria-hidden": "true" });
@@ -35,7 +36,7 @@ export function drawingView(surface, { isOn, end, create }) {
     },
     end(_isMoved, isCancelled) {
       line.path.remove();
-      if (!isCancelled) create(...stroke(simplified(line.points), pen));
+      if (!isCancelled) create(...stroke(simplified(line.points).map((point) => point.map((value) => value / unit())), pen));
     },
   });
   return h("div", { class: "item-bar pens", role: "toolbar", "aria-label": t("draw"), hidden: true },

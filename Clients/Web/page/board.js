@@ -1,16 +1,18 @@
 import { h, fill, reconcile, keyed, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
-import { boxOf, cardOf, imageSize, kindOf, labelOf, SMALLEST, LARGEST, TYPES } from "./board-item.js";
+import { boxOf, cardOf, imageSize, kindOf, labelOf, TYPES } from "./board-item.js";
 import { conflictDialog, imageDialog, itemDialog } from "./board-dialog.js";
 import { drawingView } from "./board-drawing.js";
+import { bestCorner, freeSpot, resized } from "./board-places.js";
+import { planeView, rem } from "./board-plane.js";
 import { undoHistory } from "./board-undo.js";
 import { menuButton, stepFocus } from "./menu-button.js";
 import { ask, toast } from "./dialog.js";
 import { failed } from "./failed.js";
 import { trackPointer } from "./pointer.js";
 
-const STEP = 8, MARGIN = 240;
+const STEP = 8;
 
 /**
  * A room's board. Several people at once can add, drag, resize, edit, order and delete its elements.
@@ -24,21 +26,20 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   let isDrawing = false;
   // The element that the pointer holds, and its box. It follows the pointer, even if the server moves it meanwhile.
   let held = null;
-  let origin = { x: 0, y: 0 };
 
-  const layer = h("div", { class: "layer" });
-  const surface = h("div", { class: "surface" }, layer);
+  const area = planeView();
+  const { element: plane, surface, layer } = area;
   const empty = h("div", { class: "empty" });
-  const plane = h("div", { class: "plane", role: "group", "aria-label": t("board"), tabindex: "-1" }, surface, empty);
+  plane.append(empty);
   const bar = h("div", { class: "item-bar", role: "toolbar", hidden: true });
   const notice = h("div", { role: "status" });
   const pens = drawingView(surface, {
-    isOn: () => isDrawing,
+    isOn: () => isDrawing, unit: area.unit,
     end() {
       setDrawing(false);
       drawTool.focus();
     },
-    create: (content, { x, y }) => board.create({ type: "stroke", content: { ...content, z: highest() }, position: { x: Math.round(x + origin.x), y: Math.round(y + origin.y) } }),
+    create: (content, { x, y }) => board.create({ type: "stroke", content: { ...content, z: highest() }, position: { x: Math.round(x + area.origin.x), y: Math.round(y + area.origin.y) } }),
   });
   const tool = (sign, label, click, props = {}) => h("button", { class: "tool", type: "button", title: label, "aria-label": label, ...props, on: { click } }, icon(sign, 19), h("span", {}, label));
   const drawTool = tool("draw", t("draw"), () => setDrawing(!isDrawing), { "aria-pressed": "false" });
@@ -65,24 +66,15 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     const order = new Map([...elements].map((item, index) => ({ id: item.id, z: boxOf(item).z, index }))
       .sort((a, b) => a.z - b.z || a.index - b.index).map(({ id }, rank) => [id, rank]));
     reconcile(layer, elements, (item) => item.id, makeItem, (node, item) => updateItem(node, item, order.get(item.id)));
-    if (!held) measure(elements);
+    if (!held) area.fit(elements.map(boxOf));
     if (chosen && !find(chosen)) choose(null);
     drawBar();
     drawEmpty(elements.length, isLoading, isVerified, failure);
     drawConflict(conflict);
     if (!isPlaced && elements.length > 0 && plane.clientWidth > 0) {
       isPlaced = true;
-      goToMost(elements.map(boxOf));
+      area.goTo(bestCorner(elements.map(boxOf), area.view()));
     }
-  }
-
-  /** Scrolls to the area with the most elements, so that a single distant element is not what a person sees first. */
-  function goToMost(boxes) {
-    const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
-    const x = middle(boxes.map((box) => box.x)), y = middle(boxes.map((box) => box.y));
-    const near = boxes.filter((box) => Math.abs(box.x - x) < plane.clientWidth && Math.abs(box.y - y) < plane.clientHeight);
-    const seen = near.length ? near : boxes;
-    plane.scrollTo(Math.min(...seen.map((box) => box.x)) - origin.x - 32, Math.min(...seen.map((box) => box.y)) - origin.y - 28);
   }
 
   function makeItem(item) {
@@ -124,27 +116,9 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     const key = `${box.x}/${box.y}/${box.w}/${box.h}`;
     if (node.placed === key) return;
     node.placed = key;
-    node.style.transform = `translate(${box.x}px, ${box.y}px)`;
-    node.style.width = `${box.w}px`;
-    node.style.height = `${box.h}px`;
-  }
-
-  /** Makes the plane large enough for its elements, also to the left and upwards. */
-  function measure(elements) {
-    let left = 0, top = 0, right = 0, bottom = 0;
-    for (const item of elements) {
-      const box = boxOf(item);
-      left = Math.min(left, box.x - 24);
-      top = Math.min(top, box.y - 24);
-      right = Math.max(right, box.x + box.w);
-      bottom = Math.max(bottom, box.y + box.h);
-    }
-    const shift = { x: origin.x - left, y: origin.y - top };
-    origin = { x: left, y: top };
-    layer.style.transform = `translate(${-left}px, ${-top}px)`;
-    surface.style.width = `${right - left + (elements.length ? MARGIN : 0)}px`;
-    surface.style.height = `${bottom - top + (elements.length ? MARGIN : 0)}px`;
-    if (isPlaced && (shift.x || shift.y)) plane.scrollBy(shift.x, shift.y);
+    node.style.transform = `translate(${rem(box.x)}, ${rem(box.y)})`;
+    node.style.width = rem(box.w);
+    node.style.height = rem(box.h);
   }
 
   let isKnown = false;
@@ -206,13 +180,13 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     if (!item) return false;
     node.focus({ preventScroll: true });
     choose(id);
-    held = { id, node, from: boxOf(item), box: boxOf(item), isResized: false };
+    held = { id, node, from: boxOf(item), box: boxOf(item), unit: area.unit(), isResized: false };
     node.classList.add("is-held");
     return true;
   }
   function drag(dx, dy) {
     if (!held) return;
-    held.box = { ...held.box, x: Math.round(held.from.x + dx), y: Math.round(held.from.y + dy) };
+    held.box = { ...held.box, x: Math.round(held.from.x + dx / held.unit), y: Math.round(held.from.y + dy / held.unit) };
     place(held.node, held.box);
     board.move(held.id, { x: held.box.x, y: held.box.y });
   }
@@ -220,20 +194,13 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     if (!held) return;
     held.isResized = true;
     const item = find(held.id);
-    if (item) held.box = sized(held.from, dx, dy, ratioOf(item));
+    if (item) held.box = resized(held.from, dx / held.unit, dy / held.unit, ratioOf(item));
     place(held.node, held.box);
   }
   /** Returns the width of an image divided by its height; null for other elements, which have no shape of their own. */
   function ratioOf(item) {
     const [w, height] = imageSize(item.type, item.content) ?? (item.type === "image" ? [boxOf(item).w, boxOf(item).h] : []);
     return w ? w / height : null;
-  }
-  function sized(box, dx, dy, ratio) {
-    const fit = (value) => Math.round(Math.min(LARGEST, Math.max(SMALLEST, value)));
-    if (!ratio) return { ...box, w: fit(box.w + dx), h: fit(box.h + dy) };
-    // The longer side is fitted, so that the other one follows it at any size.
-    const longer = fit(Math.max(1, ratio) * Math.max((box.w + dx) / ratio, box.h + dy));
-    return { ...box, w: Math.round(ratio > 1 ? longer : longer * ratio), h: Math.round(ratio > 1 ? longer / ratio : longer) };
   }
   function release(isMoved, isCancelled) {
     if (!held) return;
@@ -292,7 +259,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     const decision = await conflictDialog(type, whole, find(id)?.content);
     const latest = find(id);
     if (decision === "mine" && latest) board.edit(id, { ...latest.content, ...changes });
-    else if (decision && decision !== "theirs") show(board.create({ type, content: { ...whole, z: highest() }, position: freeSpot(type) }));
+    else if (decision && decision !== "theirs") show(board.create({ type, content: { ...whole, z: highest() }, position: spotFor(type) }));
     return decision !== undefined;
   }
   function reorder(id, direction) {
@@ -318,27 +285,21 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   async function add(type) {
     setDrawing(false);
     const content = await itemDialog(type, {}, true);
-    if (content) show(board.create({ type, content: { ...content, z: highest() }, position: freeSpot(type) }));
+    if (content) show(board.create({ type, content: { ...content, z: highest() }, position: spotFor(type) }));
   }
   function show(id) {
-    requestAnimationFrame(() => requestAnimationFrame(() => keyed(layer).get(id)?.focus({ preventScroll: true })));
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      const node = keyed(layer).get(id);
+      node?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      node?.focus({ preventScroll: true });
+    }));
   }
   function highest() {
     return board.snapshot.elements.reduce((most, item) => Math.max(most, boxOf(item).z), -1) + 1;
   }
 
-  /** Returns a visible spot that is free. If there is none, returns a spot near the middle. */
-  function freeSpot(type) {
-    const { w, h: height } = boxOf({ type, content: {}, position: null });
-    const left = plane.scrollLeft + origin.x, top = plane.scrollTop + origin.y;
-    const boxes = board.snapshot.elements.map(boxOf);
-    for (let y = top + 24; y + height < top + plane.clientHeight; y += 24) {
-      for (let x = left + 24; x + w < left + plane.clientWidth; x += 24) {
-        if (!boxes.some((box) => x < box.x + box.w + 12 && x + w + 12 > box.x && y < box.y + box.h + 12 && y + height + 12 > box.y)) return { x: Math.round(x), y: Math.round(y) };
-      }
-    }
-    const shift = (boxes.length % 8) * 18;
-    return { x: Math.round(left + Math.max(16, (plane.clientWidth - w) / 2) + shift), y: Math.round(top + Math.max(16, (plane.clientHeight - height) / 3) + shift) };
+  function spotFor(type) {
+    return freeSpot(board.snapshot.elements.map(boxOf), boxOf({ type, content: {}, position: null }), area.view());
   }
 
   function setDrawing(isOn) {
@@ -375,7 +336,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
       const step = event.altKey ? 1 : STEP;
       const box = boxOf(item);
       if (event.shiftKey) {
-        const { w, h: height } = sized(box, way[0] * step, way[1] * step, ratioOf(item));
+        const { w, h: height } = resized(box, way[0] * step, way[1] * step, ratioOf(item));
         change(item, box, { w, h: height });
       } else {
         change(item, box, { x: box.x + way[0] * step, y: box.y + way[1] * step });

@@ -350,8 +350,8 @@ def test_a_finger_scrolls_a_note_and_drags_it_only_after_a_tap(ada, ben, open_wi
     window.swipe(item, 40, 50)
     window.until(lambda: ada.elements(room)[0]["position"] == {"x": 100, "y": 210}, "it is dragged")
     window.swipe(item, 30, 30, end="touchCancel")
-    window.until(lambda: ada.elements(room)[0]["position"] == {"x": 100, "y": 210}, "a drag that the system ends goes back")
-    assert window.box(item)[:2] == [100, 210]
+    window.until(lambda: window.box(item)[:2] == [100, 210], "a drag that the system ends goes back")
+    window.until(lambda: ada.elements(room)[0]["position"] == {"x": 100, "y": 210}, "for the other, too")
 
 
 @pytest.mark.parametrize("width", [320, 390])
@@ -500,3 +500,32 @@ def test_a_board_that_was_empty_is_empty_without_a_connection_too(ada, ben, open
     window.row("Garden").click()
     window.shows(".name-button", "Garden")
     window.shows(".plane .empty", "Nothing on the board yet")
+
+
+def test_the_board_grows_with_the_text(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    note = ada.put(room, "words", x=100, y=80, w=200, h=100)
+    window = open_window(width=3440, height=1440)
+    window.enter(ada, room)
+    item = window.item(note)
+    window.until(lambda: window.box(item) == [150, 120, 300, 150], "one and a half times as large")
+    assert window.run("return [getComputedStyle(arguments[0]).fontSize, getComputedStyle(document.querySelector('.tool svg')).width]", item) == ["22.5px", "28.5px"]
+    window.drag(item, 90, 60)
+    window.until(lambda: window.box(item)[:2] == [240, 180], "it is where it was dropped")
+    window.until(lambda: ada.elements(room)[0]["position"] == {"x": 160, "y": 120}, "where it is for everybody")
+
+
+def test_a_new_note_covers_no_other_and_is_in_view(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    for number in range(12):
+        ada.put(room, f"note {number}", x=24 + number % 4 * 220, y=24 + number // 4 * 156, w=208, h=144)
+    window = open_window(width=1280, height=620)
+    window.enter(ada, room)
+    window.until(lambda: len(window.all(".item")) == 12, "the board")
+    window.shows(".tool").click()
+    window.shows("dialog textarea").send_keys("one more" + Keys.CONTROL + Keys.ENTER)
+    item = window.shows(".item", "one more")
+    covered = "const [a, b] = [...arguments].map((e) => e.getBoundingClientRect()); return a.left < b.right && a.right > b.left && a.top < b.bottom && a.bottom > b.top"
+    assert not [other for other in window.all(".item") if other != item and window.run(covered, item, other)]
+    in_view = "const box = arguments[0].getBoundingClientRect(), pane = document.querySelector('.plane').getBoundingClientRect(); return box.top >= pane.top && box.bottom <= pane.bottom"
+    window.until(lambda: window.run(in_view, item), "it is in view")
