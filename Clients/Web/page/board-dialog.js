@@ -5,11 +5,11 @@ import { cardOf, isUnencrypted } from "./board-item.js";
 import { field } from "./sign-in.js";
 import { radios } from "./menu.js";
 
+const COLOURS = { tint: ["yellow", "green", "blue", "pink", "white"], pen: ["black", "blue", "red", "green", "ochre"] };
+
 /** Returns buttons for five colours. `kind` is "tint", for paper, or "pen". */
 export function swatches(kind, chosen, choose) {
-  const buttons = Array.from({ length: 5 }, (_, index) => h("button", {
-    class: "swatch", type: "button", "aria-label": `${t("colour")} ${index + 1}`, [`data-${kind}`]: index,
-  }));
+  const buttons = COLOURS[kind].map((name, index) => h("button", { class: "swatch", type: "button", title: t(name), "aria-label": t(name), [`data-${kind}`]: index }));
   return radios("swatches", t("colour"), buttons, chosen, choose);
 }
 

@@ -13,6 +13,8 @@ import { failed } from "./failed.js";
 import { trackPointer } from "./pointer.js";
 
 const STEP = 8;
+/** The keys that go to another element, and its index. The arrows move the element itself. */
+const OTHERS = new Map([["PageDown", (index, count) => (index + 1) % count], ["PageUp", (index) => index - 1], ["Home", () => 0], ["End", () => -1]]);
 
 /**
  * A room's board. Several people at once can add, drag, resize, edit, order and delete its elements.
@@ -50,7 +52,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   ]);
   const tools = h("div", { class: "board-tools", role: "toolbar", "aria-label": t("boardTools"), on: { keydown: (event) => stepFocus(event, [...tools.querySelectorAll(".tool")], "ArrowLeft", "ArrowRight") } },
     ...["note", "image", "link"].map((type) => tool(type, t(type), () => add(type))), drawTool, more);
-  const element = h("section", { class: "board", "aria-label": t("board") }, tools, notice, plane, bar, pens);
+  const element = h("section", { class: "board", "aria-label": t("board") }, tools, notice, plane, bar, pens, h("p", { id: "board-keys", hidden: true }, t("moveHint")));
 
   const find = (id) => board.snapshot.elements.find((item) => item.id === id);
 
@@ -66,6 +68,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     const order = new Map([...elements].map((item, index) => ({ id: item.id, z: boxOf(item).z, index }))
       .sort((a, b) => a.z - b.z || a.index - b.index).map(({ id }, rank) => [id, rank]));
     reconcile(layer, elements, (item) => item.id, makeItem, (node, item) => updateItem(node, item, order.get(item.id)));
+    if (!keyed(layer).has(stop)) setStop(elements[0]?.id);
     if (!held) area.fit(elements.map(boxOf));
     if (chosen && !find(chosen)) choose(null);
     drawBar();
@@ -78,7 +81,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   }
 
   function makeItem(item) {
-    const node = h("div", { class: "item", tabindex: "0", role: "group", "aria-keyshortcuts": "Enter Delete ArrowUp ArrowDown ArrowLeft ArrowRight F10", title: "", "data-id": item.id, on: {
+    const node = h("div", { class: "item", tabindex: "-1", role: "group", "aria-describedby": "board-keys", "data-id": item.id, on: {
       focus: () => choose(item.id), dblclick: () => wholeImage(item.id) || edit(item.id),
       click: (event) => {
         if (node.wasDragged) event.preventDefault();
@@ -100,11 +103,14 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     if (node.item !== item) {
       if (node.content !== item.content || node.type !== item.type) {
         const looks = JSON.stringify([item.type, { ...item.content, w: 0, h: 0, z: 0 }, item.type === "image" && mayLoad]);
-        if (node.looks !== looks) fill(node, cardOf(item, mayLoad), node.grip);
+        if (node.looks !== looks) {
+          fill(node, cardOf(item, mayLoad), node.grip);
+          reach(node, stop === item.id);
+        }
         [node.looks, node.content, node.type] = [looks, item.content, item.type];
       }
       node.item = item;
-      node.setAttribute("aria-label", `${labelOf(item)}. ${t("moveHint")}`);
+      node.setAttribute("aria-label", labelOf(item));
       node.classList.toggle("is-saving", item.state === "saving" && !item.element);
       node.classList.toggle("is-failed", item.state === "failed");
       node.dataset.failed = item.state === "failed" ? t("notSaved") : "";
@@ -149,8 +155,20 @@ export function boardView(board, { isEmpty, hasAnswered }) {
 
   // ---- Selecting and changing ----
 
+  // Tab goes to one element only, the one that was chosen last, because a board may have hundreds.
+  let stop = null;
+  function setStop(id) {
+    reach(keyed(layer).get(stop), false);
+    stop = id;
+    reach(keyed(layer).get(stop), true);
+  }
+  function reach(node, isReached) {
+    for (const part of node ? [node, ...node.querySelectorAll("a, button")] : []) part.tabIndex = isReached ? 0 : -1;
+  }
+
   function choose(id) {
     if (chosen === id) return;
+    if (id) setStop(id);
     keyed(layer).get(chosen)?.classList.remove("is-chosen");
     chosen = id;
     keyed(layer).get(chosen)?.classList.add("is-chosen");
@@ -341,6 +359,9 @@ export function boardView(board, { isEmpty, hasAnswered }) {
       } else {
         change(item, box, { x: box.x + way[0] * step, y: box.y + way[1] * step });
       }
+    } else if (OTHERS.has(event.key)) {
+      const { elements } = board.snapshot;
+      keyed(layer).get(elements.at(OTHERS.get(event.key)(elements.indexOf(item), elements.length)).id).focus();
     } else if (event.key === "F10" && !event.shiftKey) {
       // With Shift, the key opens the context menu.
       choose(item.id);

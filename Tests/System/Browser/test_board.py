@@ -529,3 +529,42 @@ def test_a_new_note_covers_no_other_and_is_in_view(ada, ben, open_window):
     assert not [other for other in window.all(".item") if other != item and window.run(covered, item, other)]
     in_view = "const box = arguments[0].getBoundingClientRect(), pane = document.querySelector('.plane').getBoundingClientRect(); return box.top >= pane.top && box.bottom <= pane.bottom"
     window.until(lambda: window.run(in_view, item), "it is in view")
+
+
+def test_the_board_is_one_stop_of_the_tab_key_and_its_elements_have_short_names(pair, ada):
+    first, _, room = pair
+    notes = [ada.put(room, f"note {number}", x=40 + 230 * number) for number in range(3)]
+    ada.put(room, "", type="link", url="https://example.org/", title="a link", x=40, y=260)
+    first.until(lambda: len(first.all(".item")) == 4, "the board")
+    first.run("document.querySelector('.tool.end').focus()")
+    first.press(Keys.TAB)
+    assert first.focused()["name"] == "Note: note 0"
+    assert first.run("return document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent").startswith("Arrow keys move")
+    names = []
+    for key in (Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.PAGE_UP, Keys.HOME, Keys.END, Keys.HOME):
+        first.press(key)
+        names.append(first.focused()["name"][-6:])
+    assert names == ["note 1", "note 2", "a link", "note 0", "a link", "note 0", "a link", "note 0"]
+    first.press(Keys.TAB)
+    assert "item" not in first.focused()["class"].split()
+    first.chord(Keys.SHIFT, Keys.TAB)
+    assert first.focused()["name"] == "Note: note 0"
+    first.press(Keys.PAGE_DOWN)
+    first.item(notes[1])
+    first.press(Keys.DELETE + Keys.DELETE)
+    first.until(lambda: len(ada.elements(room)) == 2, "two are deleted")
+    first.until(lambda: first.run("return document.querySelectorAll('.item[tabindex=\"0\"]').length") == 1, "one stop")
+
+
+def test_colours_have_names_and_stay_apart_in_high_contrast(pair, ada):
+    first, _, room = pair
+    for tint in (0, 2):
+        ada.put(room, "words", x=60 + 230 * tint, tint=tint)
+    first.command("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}])
+    first.shows(".tool").click()
+    first.shows("dialog textarea")
+    assert first.run("return [...document.querySelectorAll('dialog .swatch')].map((e) => e.ariaLabel)") == ["Yellow", "Green", "Blue", "Pink", "White"]
+    colours = lambda selector, part="": first.run(  # noqa: E731
+        "return [...document.querySelectorAll(arguments[0])].map((e) => getComputedStyle(e, arguments[1]).backgroundColor)", selector, part)
+    assert len(set(colours("dialog .swatch", "::before"))) == 5
+    assert len(set(colours(".note"))) == 2
