@@ -14,25 +14,28 @@ export function menuButton(className, label, actions) {
   } }, icon(sign, 18), name));
   const possible = () => items.filter((item) => !item.disabled);
   const menu = h("div", { class: "menu", role: "menu", "aria-label": label, popover: "auto", tabindex: "-1", on: {
+    beforetoggle: ({ newState }) => {
+      button.setAttribute("aria-expanded", String(newState === "open"));
+      actions.forEach(({ isPossible }, index) => (items[index].disabled = !isPossible()));
+      // On the document, because Esc must not reach what is behind the menu, wherever the focus is.
+      if (newState === "open") document.addEventListener("keydown", onKey, true);
+      else document.removeEventListener("keydown", onKey, true);
+    },
     toggle: ({ newState }) => {
-      const isOpen = newState === "open";
-      button.setAttribute("aria-expanded", String(isOpen));
-      if (!isOpen) return;
+      if (newState !== "open") return;
       const { right, bottom } = button.getBoundingClientRect();
       menu.style.setProperty("top", `${bottom + 6}px`);
       menu.style.setProperty("left", `${Math.max(8, right - menu.offsetWidth)}px`);
       (possible()[0] ?? menu).focus();
     },
-    keydown: (event) => {
-      if (event.key !== "Escape") return stepFocus(event, possible(), "ArrowUp", "ArrowDown");
-      // The key is not for what is behind the menu.
-      event.preventDefault();
-      event.stopPropagation();
-      menu.hidePopover();
-      button.focus();
-    },
   } }, items);
-  menu.addEventListener("beforetoggle", () => actions.forEach(({ isPossible }, index) => (items[index].disabled = !isPossible())));
+  function onKey(event) {
+    if (event.key !== "Escape") return stepFocus(event, possible(), "ArrowUp", "ArrowDown");
+    event.preventDefault();
+    event.stopPropagation();
+    menu.hidePopover();
+    button.focus();
+  }
   const button = h("button", { class: className, type: "button", title: label, "aria-label": label, "aria-haspopup": "menu", "aria-expanded": "false" }, icon("more", 19));
   button.popoverTargetElement = menu;
   return [button, menu];
