@@ -52,6 +52,11 @@ export function labelOf({ type, content }) {
   return said ? `${kind}: ${said.slice(0, 200)}` : kind;
 }
 
+/** Returns a string that is the same for elements with the same inner nodes. */
+export function looksOf({ type, content }) {
+  return JSON.stringify([type, { ...content, w: 0, h: 0, z: 0 }]);
+}
+
 /**
  * Returns an element's inner nodes.
  * @param mayLoad false if an image is to be loaded only when the person asks for it.

@@ -1,11 +1,12 @@
 import { h, fill, reconcile, keyed, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
-import { boxOf, cardOf, imageSize, kindOf, labelOf, TYPES } from "./board-item.js";
-import { conflictDialog, imageDialog, itemDialog } from "./board-dialog.js";
+import { boxOf, cardOf, imageSize, kindOf, labelOf, looksOf, TYPES } from "./board-item.js";
+import { itemDialog } from "./board-dialog.js";
 import { drawingView } from "./board-drawing.js";
 import { bestCorner, freeSpot, resized } from "./board-places.js";
 import { planeView, rem } from "./board-plane.js";
+import { elementEditing } from "./board-editing.js";
 import { undoHistory } from "./board-undo.js";
 import { menuButton, stepFocus } from "./menu-button.js";
 import { ask, toast } from "./dialog.js";
@@ -46,6 +47,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   const tool = (sign, label, click, props = {}) => h("button", { class: "tool", type: "button", title: label, "aria-label": label, ...props, on: { click } }, icon(sign, 19), h("span", {}, label));
   const drawTool = tool("draw", t("draw"), () => setDrawing(!isDrawing), { "aria-pressed": "false" });
   const past = undoHistory(board);
+  const { edit, open, settle, wholeImage } = elementEditing(board, put);
   const more = menuButton("tool end", t("more"), [
     { name: t("undo"), sign: "undo", run: () => undo(), isPossible: () => !past.isEmpty },
     { name: t("clearBoard"), sign: "trash", run: clearAll, isPossible: () => board.snapshot.elements.length > 0 },
@@ -102,7 +104,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     if (node.rank !== rank) node.style.zIndex = node.rank = rank;
     if (node.item !== item) {
       if (node.content !== item.content || node.type !== item.type) {
-        const looks = JSON.stringify([item.type, { ...item.content, w: 0, h: 0, z: 0 }, item.type === "image" && mayLoad]);
+        const looks = looksOf(item) + (item.type === "image" && mayLoad);
         if (node.looks !== looks) {
           fill(node, cardOf(item, mayLoad), node.grip);
           reach(node, stop === item.id);
@@ -145,6 +147,9 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   let shownConflict = null;
   function drawConflict(conflict) {
     if (conflict === shownConflict) return;
+    const theirs = conflict && find(conflict.id);
+    // Of a size or an order, nothing is lost that was written.
+    if (theirs && looksOf(theirs) === looksOf(conflict)) return board.dismissConflict();
     shownConflict = conflict;
     fill(notice, conflict && h("div", { class: "notice" }, t("conflict"), h("button", { class: "text-button", type: "button", on: { click: compare } }, t("compare"))));
   }
@@ -187,7 +192,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     if (!item) return;
     const small = (sign, label, click, more = "") => h("button", { class: `icon-button ${more}`, type: "button", title: label, "aria-label": label, on: { click } }, icon(sign, 19));
     fill(bar,
-      item.state === "failed" && [small("retry", t("retry"), () => board.retry(item.id)), small("close", t("discard"), () => board.discard(item.id))],
+      item.state === "failed" && [small("retry", t("retry"), () => board.retry(item.id)), small("close", t("discard"), () => discard(item.id))],
       TYPES.includes(item.type) && item.type !== "stroke" && small("pencil", t("edit"), () => edit(item.id)),
       small("front", t("toFront"), () => reorder(item.id, 1)), small("backwards", t("toBack"), () => reorder(item.id, -1)),
       small("trash", t("delete"), () => remove(item.id), "danger-ink"));
@@ -245,41 +250,6 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     if (id) show(id);
   }
 
-  /** Returns true if `changes` would replace a field that somebody else has changed since the dialog was opened. */
-  function isChangedSince(before, now, changes) {
-    return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
-  }
-  /** Returns the content of an image that can be shown as large as the window, because it was loaded. */
-  function wholeImage(id) {
-    const item = find(id);
-    return item && imageSize(item.type, item.content) ? item.content : null;
-  }
-  function open(id) {
-    const image = wholeImage(id);
-    if (image) imageDialog(image);
-    else edit(id);
-  }
-  async function edit(id) {
-    const item = find(id);
-    if (!item || !TYPES.includes(item.type) || item.type === "stroke") return;
-    await itemDialog(item.type, item.content, false, (changes) => save(item, changes));
-    keyed(layer).get(id)?.focus({ preventScroll: true });
-  }
-  /** Saves an edit of `item`, as it was when the edit began. Resolves with false if the person wants to edit it further. */
-  async function save({ id, type, content }, changes) {
-    const current = find(id);
-    if (!current || isChangedSince(content, current.content, changes)) return settle(id, type, changes, { ...content, ...changes });
-    board.edit(id, { ...current.content, ...changes });
-    return true;
-  }
-  /** Asks what becomes of `changes`, if others have changed the same or deleted the element. `whole` has all of its fields. */
-  async function settle(id, type, changes, whole) {
-    const decision = await conflictDialog(type, whole, find(id)?.content);
-    const latest = find(id);
-    if (decision === "mine" && latest) board.edit(id, { ...latest.content, ...changes });
-    else if (decision && decision !== "theirs") show(board.create({ type, content: { ...whole, z: highest() }, position: spotFor(type) }));
-    return decision !== undefined;
-  }
   function reorder(id, direction) {
     const item = find(id);
     if (!item) return;
@@ -296,6 +266,9 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     const next = board.snapshot.elements.filter((item) => item.id !== id)[Math.max(0, index - 1)];
     (next ? keyed(layer).get(next.id) ?? plane : plane).focus({ preventScroll: true });
   }
+  async function discard(id) {
+    if (await ask(t("discardAsk"), t("discardLead"), t("discard"))) board.discard(id);
+  }
   let hideToast = () => {};
   async function clearAll() {
     if (await ask(t("clearBoardAsk"), t("clearBoardLead"), t("clear"))) await board.clear().catch((failure) => toast(failureText(failure)));
@@ -303,7 +276,11 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   async function add(type) {
     setDrawing(false);
     const content = await itemDialog(type, {}, true);
-    if (content) show(board.create({ type, content: { ...content, z: highest() }, position: spotFor(type) }));
+    if (content) put(type, content);
+  }
+  function put(type, content) {
+    const spot = freeSpot(board.snapshot.elements.map(boxOf), boxOf({ type, content: {}, position: null }), area.view());
+    show(board.create({ type, content: { ...content, z: highest() }, position: spot }));
   }
   function show(id) {
     requestAnimationFrame(() => requestAnimationFrame(() => {
@@ -314,10 +291,6 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   }
   function highest() {
     return board.snapshot.elements.reduce((most, item) => Math.max(most, boxOf(item).z), -1) + 1;
-  }
-
-  function spotFor(type) {
-    return freeSpot(board.snapshot.elements.map(boxOf), boxOf({ type, content: {}, position: null }), area.view());
   }
 
   function setDrawing(isOn) {
