@@ -67,8 +67,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
       mayLoad = true;
       for (const node of keyed(layer).values()) node.item = node.content = null;
     }
-    const order = new Map([...elements].map((item, index) => ({ id: item.id, z: boxOf(item).z, index }))
-      .sort((a, b) => a.z - b.z || a.index - b.index).map(({ id }, rank) => [id, rank]));
+    const order = new Map(stacked().map(({ id }, rank) => [id, rank]));
     reconcile(layer, elements, (item) => item.id, makeItem, (node, item) => updateItem(node, item, order.get(item.id)));
     if (!keyed(layer).has(stop)) setStop(elements[0]?.id);
     if (!held) area.fit(elements.map(boxOf));
@@ -80,6 +79,11 @@ export function boardView(board, { isEmpty, hasAnswered }) {
       isPlaced = true;
       area.goTo(bestCorner(elements.map(boxOf), area.view()));
     }
+  }
+
+  /** Returns the elements from back to front. Of those with the same `z`, the newer is in front. */
+  function stacked() {
+    return board.snapshot.elements.map((item, index) => ({ item, z: boxOf(item).z, index })).sort((a, b) => a.z - b.z || a.index - b.index).map(({ item }) => item);
   }
 
   function makeItem(item) {
@@ -260,11 +264,17 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   function remove(id) {
     const index = board.snapshot.elements.findIndex((item) => item.id === id);
     const item = board.snapshot.elements[index];
+    const step = past.noteDeletion(inOrder(item));
     board.delete(id);
-    const step = past.noteDeletion(item);
     hideToast = toast(t("deleted", { kind: kindOf(item.type) }), { name: t("undo"), run: () => undo(step) });
     const next = board.snapshot.elements.filter((item) => item.id !== id)[Math.max(0, index - 1)];
     (next ? keyed(layer).get(next.id) ?? plane : plane).focus({ preventScroll: true });
+  }
+  /** Returns the element as it can come back: as the newest one, it would be in front of those with the same `z`. */
+  function inOrder(item) {
+    const order = stacked();
+    const [below, z, above] = [-1, 0, 1].map((step) => order[order.indexOf(item) + step]).map((other) => other && boxOf(other).z);
+    return above === z ? { ...item, content: { ...item.content, z: ((below ?? z - 2) + z) / 2 } } : item;
   }
   async function discard(id) {
     if (await ask(t("discardAsk"), t("discardLead"), t("discard"))) board.discard(id);

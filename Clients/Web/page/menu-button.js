@@ -17,17 +17,14 @@ export function menuButton(className, label, actions) {
     beforetoggle: ({ newState }) => {
       button.setAttribute("aria-expanded", String(newState === "open"));
       actions.forEach(({ isPossible }, index) => (items[index].disabled = !isPossible()));
+      const { right, bottom } = button.getBoundingClientRect();
+      menu.style.setProperty("top", `${bottom + 6}px`);
+      menu.style.setProperty("right", `${document.documentElement.clientWidth - right}px`);
       // On the document, because Esc must not reach what is behind the menu, wherever the focus is.
       if (newState === "open") document.addEventListener("keydown", onKey, true);
       else document.removeEventListener("keydown", onKey, true);
     },
-    toggle: ({ newState }) => {
-      if (newState !== "open") return;
-      const { right, bottom } = button.getBoundingClientRect();
-      menu.style.setProperty("top", `${bottom + 6}px`);
-      menu.style.setProperty("left", `${Math.max(8, right - menu.offsetWidth)}px`);
-      (possible()[0] ?? menu).focus();
-    },
+    toggle: ({ newState }) => newState === "open" && (possible()[0] ?? menu).focus(),
   } }, items);
   function onKey(event) {
     if (event.key !== "Escape") return stepFocus(event, possible(), "ArrowUp", "ArrowDown");
