@@ -40,6 +40,49 @@ test("an element created, edited and deleted offline is never sent, also across 
   assert.equal(server.rooms.get(roomId).elements.size, 1);
 });
 
+test("a deleted element comes back for both as it was, once, also if the answer to that is lost", async () => {
+  const { clock, a, server, roomId, mine, theirs } = await boards();
+  const id = mine.create({ type: "note", content: { text: "n", w: 300, z: 7 }, position: { x: 5, y: 6 } });
+  await clock.advance(100);
+  const [element] = mine.snapshot.elements;
+  mine.delete(id);
+  await clock.advance(100);
+  assert.deepEqual(shown(theirs), []);
+  a.wires.answersToLose = 1;
+  const again = mine.restore(element);
+  assert.equal(mine.snapshot.elements[0].id, again);
+  await clock.advance(30_000);
+  for (const board of [mine, theirs]) {
+    const [{ type, content, position, state }] = board.snapshot.elements;
+    assert.deepEqual({ type, content, position, state }, { type: "note", content: { text: "n", w: 300, z: 7 }, position: { x: 5, y: 6 }, state: "saved" });
+  }
+  assert.equal(server.rooms.get(roomId).elements.size, 1);
+});
+
+test("offline, a deletion that is undone is never sent, and the element's unsent changes are", async () => {
+  const { clock, server, a, roomId, mine, theirs } = await boards();
+  const stored = mine.create({ type: "note", content: { text: "stored" }, position: { x: 1, y: 0 } });
+  await clock.advance(100);
+  a.wires.cut();
+  await clock.advance(100);
+  mine.edit(stored, { text: "edited" });
+  const unsent = mine.create({ type: "note", content: { text: "unsent" }, position: { x: 2, y: 0 } });
+  const elements = [...mine.snapshot.elements];
+  mine.delete(stored);
+  mine.delete(unsent);
+  assert.deepEqual(shown(mine), []);
+  assert.equal(mine.restore(elements[0]), stored);
+  mine.restore(elements[1]);
+  assert.deepEqual(shown(mine), [["edited", 1, "saving"], ["unsent", 2, "saving"]]);
+  a.wires.isOffline = false;
+  a.parlor.wake();
+  await clock.until("all is sent", () => a.parlor.unsent.snapshot.waiting === 0);
+  await clock.advance(1_000);
+  assert.deepEqual(shown(theirs), [["edited", 1, "saved"], ["unsent", 2, "saved"]]);
+  assert.equal(server.calls.filter((call) => call === "element:delete").length, 0);
+  assert.equal(server.rooms.get(roomId).elements.size, 2);
+});
+
 test("an edit of an outdated version shows the server's, and reports it once", async () => {
   const { clock, mine, theirs } = await boards();
   const id = mine.create({ type: "note", content: { text: "first" } });
@@ -54,6 +97,28 @@ test("an edit of an outdated version shows the server's, and reports it once", a
   assert.equal(loser.snapshot.conflict.content.text, text === "mine" ? "theirs" : "mine");
   loser.dismissConflict();
   assert.equal(loser.snapshot.conflict, null);
+});
+
+test("each edit that others were faster than is reported, also if they deleted the element", async () => {
+  const { clock, a, mine, theirs } = await boards();
+  const ids = ["one", "two"].map((text) => mine.create({ type: "note", content: { text } }));
+  await clock.advance(1_000);
+  a.wires.cut();
+  await clock.advance(100);
+  for (const id of ids) mine.edit(id, { text: "mine" });
+  const [one, two] = theirs.snapshot.elements;
+  theirs.edit(one.id, { text: "theirs" });
+  theirs.delete(two.id);
+  await clock.advance(1_000);
+  a.wires.isOffline = false;
+  a.parlor.wake();
+  await clock.until("all is sent", () => a.parlor.unsent.snapshot.waiting === 0);
+  assert.deepEqual(shown(mine), [["theirs", undefined, "saved"]]);
+  for (const id of ids) {
+    assert.deepEqual(mine.snapshot.conflict, { id, type: "note", content: { text: "mine" } });
+    mine.dismissConflict();
+  }
+  assert.equal(mine.snapshot.conflict, null);
 });
 
 test("an edit while another one moves the element keeps both", async () => {

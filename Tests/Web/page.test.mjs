@@ -142,3 +142,21 @@ test("texts that are announced in one frame are said together, and not again lat
     Object.assign(globalThis, { setTimeout });
   }
 });
+
+test("on an encrypted page, an image's address has to be encrypted, too", async () => {
+  const { setTimeout } = globalThis;
+  browser();
+  try {
+    const { isUnencrypted } = await import("../../Clients/Web/page/board-item.js");
+    const isRefused = (page, address) => {
+      globalThis.location = new URL(page);
+      return isUnencrypted(address);
+    };
+    assert.equal(isRefused("https://parlor.example/", "http://example.org/a.png"), true);
+    assert.equal(isRefused("https://parlor.example/", "https://example.org/a.png"), false);
+    assert.equal(isRefused("http://127.0.0.1:8080/", "http://example.org/a.png"), false);
+  } finally {
+    delete globalThis.location;
+    Object.assign(globalThis, { setTimeout });
+  }
+});

@@ -200,3 +200,9 @@ test("an id that is set twice counts once, as the newest", () => {
   assert.equal(values.set("c"), "b");
   assert.deepEqual(["a", "b", "c"].map((id) => values.has(id)), [true, false, true]);
 });
+
+test("an event with the name of what every object has is unknown", () => {
+  const store = new RoomStore(() => 0);
+  store.records.set("r", { id: "r", room: {} });
+  for (const name of Object.getOwnPropertyNames(Object.prototype)) assert.equal(store.apply(name, { roomId: "r" }), null, name);
+});

@@ -39,3 +39,13 @@ test("a refusal of a field names it", () => {
   assert.equal(ClientFailure.refused("invalid_field", "no").field, null);
   assert.equal(ClientFailure.refused("forbidden", "`email`").field, null);
 });
+
+test("a stored language that is none of the page's is ignored", async () => {
+  globalThis.localStorage = { getItem: () => "constructor" };
+  try {
+    const { language } = await import("../../Clients/Web/page/texts.js?again");
+    assert.equal(language(), "en");
+  } finally {
+    delete globalThis.localStorage;
+  }
+});

@@ -123,8 +123,8 @@ function houseView(parlor, redraw) {
   let shown;
 
   function show() {
-    const { roomId } = route();
-    if (roomId === shown) return;
+    const { roomId, tab } = route();
+    if (roomId === shown) return room.choose?.(tab);
     shown = roomId;
     closeDialogs();
     room?.end();

@@ -1,21 +1,23 @@
-import { h, text, webAddress } from "./dom.js";
+import { h, outsideLink, text, webAddress } from "./dom.js";
 import { t } from "./texts.js";
-import { openDialog } from "./dialog.js";
+import { choice, openDialog } from "./dialog.js";
+import { cardOf, isUnencrypted } from "./board-item.js";
 import { field } from "./form.js";
 import { radios } from "./menu.js";
 
+const COLOURS = { tint: ["yellow", "green", "blue", "pink", "white"], pen: ["black", "blue", "red", "green", "ochre"] };
+
 /** Returns buttons for five colours. `kind` is "tint", for paper, or "pen". */
 export function swatches(kind, chosen, choose) {
-  const buttons = Array.from({ length: 5 }, (_, index) => h("button", {
-    class: "swatch", type: "button", "aria-label": `${t("colour")} ${index + 1}`, [`data-${kind}`]: index,
-  }));
+  const buttons = COLOURS[kind].map((name, index) => h("button", { class: "swatch", type: "button", title: t(name), "aria-label": t(name), [`data-${kind}`]: index }));
   return radios("swatches", t("colour"), buttons, chosen, choose);
 }
 
 /**
  * Asks for the content of an element. Resolves with all fields of the dialog, or with undefined if it was cancelled.
+ * @param isSaved runs with the fields before the dialog closes. If it resolves with false, the dialog stays open.
  */
-export function itemDialog(type, content, isNew) {
+export function itemDialog(type, content, isNew, isSaved = async () => true) {
   const action = isNew ? t("add") : t("save");
   return openDialog(t(type), (close) => {
     const problem = h("p", { class: "problem", role: "alert", hidden: true });
@@ -24,10 +26,10 @@ export function itemDialog(type, content, isNew) {
       h("button", { class: "button primary", type: "submit" }, action));
     const body = type === "note" ? noteFields(content) : addressFields(type, content);
     const form = h("form", { class: "field form", novalidate: true, on: {
-      submit: (event) => {
+      submit: async (event) => {
         event.preventDefault();
         const fields = body.read();
-        if (typeof fields === "object") return close(fields);
+        if (typeof fields === "object") return (await isSaved(fields)) && close(fields);
         text(problem, fields);
         problem.hidden = false;
       },
@@ -40,6 +42,32 @@ export function itemDialog(type, content, isNew) {
     } }, body.elements, problem, foot);
     return form;
   });
+}
+
+/**
+ * Asks what becomes of an edit, because somebody else has changed the same, or has deleted the element.
+ * @param theirs the content that the element has now; undefined if it was deleted.
+ * @returns a promise of "mine", "theirs" or "both", or of undefined.
+ */
+export function conflictDialog(type, mine, theirs) {
+  const shown = (content) => cardOf(type === "image" ? { type: "link", content: { title: content.alt, url: content.url } } : { type, content });
+  const version = (name, content) => h("figure", {}, h("figcaption", {}, name), shown(content));
+  if (!theirs) {
+    return choice(t("deletedMeanwhile"), version(t("yourVersion"), mine), [
+      { name: t("discard"), value: "theirs", look: "danger" },
+      { name: t(type === "note" ? "saveAsNote" : "saveAsNew"), value: "both", look: "primary", hasFocus: true },
+    ]);
+  }
+  return choice(t("changedMeanwhile"), [version(t("theirVersion"), theirs), version(t("yourVersion"), mine)], [
+    { name: t("keepTheirs"), value: "theirs" }, { name: t("replace"), value: "mine", look: "danger" },
+    { name: t("keepBoth"), value: "both", look: "primary", hasFocus: true },
+  ]);
+}
+
+/** Shows an image as large as the window. */
+export function imageDialog({ url, alt }) {
+  const src = webAddress(url);
+  return openDialog(alt || t("image"), () => outsideLink(src, h("img", { class: "whole", alt: alt || t("image"), referrerpolicy: "no-referrer", src })));
 }
 
 function noteFields(content) {
@@ -58,6 +86,7 @@ function addressFields(type, content) {
     read() {
       const typed = url.input.value.trim();
       const href = webAddress(typed) ?? (/^[^\s:/]+\.[^\s:]+/.test(typed) ? webAddress(`https://${typed}`) : null);
+      if (href && type === "image" && isUnencrypted(href)) return t("imageUnencrypted");
       return href ? { url: href, [key]: name.input.value.trim() } : t("addressRule");
     },
   };

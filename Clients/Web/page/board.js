@@ -1,40 +1,60 @@
-import { h, svg, fill, reconcile, keyed, onceAFrame } from "./dom.js";
+import { h, fill, reconcile, keyed, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
-import { boxOf, cardOf, labelOf, curve, simplified, SMALLEST, LARGEST, TYPES } from "./board-item.js";
-import { itemDialog, swatches } from "./board-dialog.js";
+import { boxOf, cardOf, imageSize, kindOf, labelOf, looksOf, TYPES } from "./board-item.js";
+import { itemDialog } from "./board-dialog.js";
+import { drawingView } from "./board-drawing.js";
+import { bestCorner, freeSpot, resized } from "./board-places.js";
+import { planeView, rem } from "./board-plane.js";
+import { elementEditing } from "./board-editing.js";
+import { undoHistory } from "./board-undo.js";
+import { menuButton, stepFocus } from "./menu-button.js";
 import { ask, toast } from "./dialog.js";
 import { failed } from "./failed.js";
 import { trackPointer } from "./pointer.js";
 
-const STEP = 8, MARGIN = 240;
+const STEP = 8;
+/** The keys that go to another element, and its index. The arrows move the element itself. */
+const OTHERS = new Map([["PageDown", (index, count) => (index + 1) % count], ["PageUp", (index) => index - 1], ["Home", () => 0], ["End", () => -1]]);
 
-/** A room's board. Several people at once can add, drag, resize, edit, order and delete its elements. */
-export function boardView(board) {
+/**
+ * A room's board. Several people at once can add, drag, resize, edit, order and delete its elements.
+ * @param isEmpty returns whether the room is known to have no elements. @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
+ * person asks for it: they tell their server the person's address in the network, and a stranger can open a room and put
+ * one there.
+ */
+export function boardView(board, { isEmpty, hasAnswered }) {
+  let mayLoad = false;
   let chosen = null;
-  let pen = 0;
   let isDrawing = false;
   // The element that the pointer holds, and its box. It follows the pointer, even if the server moves it meanwhile.
   let held = null;
-  let origin = { x: 0, y: 0 };
 
-  const layer = h("div", { class: "layer" });
-  const draft = svg("svg", { class: "draft", "aria-hidden": "true" });
-  const surface = h("div", { class: "surface" }, layer);
-  surface.append(draft);
+  const area = planeView();
+  const { element: plane, surface, layer } = area;
   const empty = h("div", { class: "empty" });
-  const plane = h("div", { class: "plane", role: "group", "aria-label": t("board"), tabindex: "-1" }, surface, empty);
+  plane.append(empty);
   const bar = h("div", { class: "item-bar", role: "toolbar", hidden: true });
   const notice = h("div", { role: "status" });
-  const hint = h("div", { class: "hint-line", hidden: true }, t("drawHint"));
-  const pens = h("div");
+  const pens = drawingView(surface, {
+    isOn: () => isDrawing, unit: area.unit,
+    end() {
+      setDrawing(false);
+      drawTool.focus();
+    },
+    create: (content, { x, y }) => board.create({ type: "stroke", content: { ...content, z: highest() }, position: { x: Math.round(x + area.origin.x), y: Math.round(y + area.origin.y) } }),
+  });
   const tool = (sign, label, click, props = {}) => h("button", { class: "tool", type: "button", title: label, "aria-label": label, ...props, on: { click } }, icon(sign, 19), h("span", {}, label));
   const drawTool = tool("draw", t("draw"), () => setDrawing(!isDrawing), { "aria-pressed": "false" });
-  const clearTool = tool("trash", t("clearBoard"), clearAll, { class: "tool end" });
-  fill(clearTool, icon("trash", 19));
-  const tools = h("div", { class: "board-tools", role: "toolbar", "aria-label": t("boardTools"), on: { keydown: roveTools } },
-    ...["note", "image", "link"].map((type) => tool(type, t(type), () => add(type))), drawTool, pens, clearTool);
-  const element = h("section", { class: "board", "aria-label": t("board") }, tools, notice, plane, bar, hint);
+  const past = undoHistory(board);
+  const { edit, open, settle, wholeImage } = elementEditing(board, put);
+  const more = menuButton("tool end", t("more"), [
+    { name: t("undo"), sign: "undo", run: () => undo(), isPossible: () => !past.isEmpty },
+    { name: t("clearBoard"), sign: "trash", run: clearAll, isPossible: () => board.snapshot.elements.length > 0 },
+  ]);
+  const tools = h("div", { class: "board-tools", role: "toolbar", "aria-label": t("boardTools"), on: { keydown: (event) => stepFocus(event, [...tools.querySelectorAll(".tool")], "ArrowLeft", "ArrowRight") } },
+    ...["note", "image", "link"].map((type) => tool(type, t(type), () => add(type))), drawTool, more);
+  const element = h("section", { class: "board", "aria-label": t("board") }, tools, notice, plane, bar, pens, h("p", { id: "board-keys", hidden: true }, t("moveHint")));
 
   const find = (id) => board.snapshot.elements.find((item) => item.id === id);
 
@@ -43,37 +63,42 @@ export function boardView(board) {
   let isPlaced = false;
   function draw() {
     const { elements, isLoading, isVerified, failure, conflict } = board.snapshot;
-    const order = new Map([...elements].map((item, index) => ({ id: item.id, z: boxOf(item).z, index }))
-      .sort((a, b) => a.z - b.z || a.index - b.index).map(({ id }, rank) => [id, rank]));
+    if (!mayLoad && (hasAnswered() || elements.some((item) => item.isOwn))) {
+      mayLoad = true;
+      for (const node of keyed(layer).values()) node.item = node.content = null;
+    }
+    const order = new Map(stacked().map(({ id }, rank) => [id, rank]));
     reconcile(layer, elements, (item) => item.id, makeItem, (node, item) => updateItem(node, item, order.get(item.id)));
-    if (!held) measure(elements);
+    if (!keyed(layer).has(stop)) setStop(elements[0]?.id);
+    if (!held) area.fit(elements.map(boxOf));
     if (chosen && !find(chosen)) choose(null);
     drawBar();
     drawEmpty(elements.length, isLoading, isVerified, failure);
     drawConflict(conflict);
-    clearTool.disabled = elements.length === 0;
     if (!isPlaced && elements.length > 0 && plane.clientWidth > 0) {
       isPlaced = true;
-      goToMost(elements.map(boxOf));
+      area.goTo(bestCorner(elements.map(boxOf), area.view()));
     }
   }
 
-  /** Scrolls to the area with the most elements, so that a single distant element is not what a person sees first. */
-  function goToMost(boxes) {
-    const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
-    const x = middle(boxes.map((box) => box.x)), y = middle(boxes.map((box) => box.y));
-    const near = boxes.filter((box) => Math.abs(box.x - x) < plane.clientWidth && Math.abs(box.y - y) < plane.clientHeight);
-    const seen = near.length ? near : boxes;
-    plane.scrollTo(Math.min(...seen.map((box) => box.x)) - origin.x - 32, Math.min(...seen.map((box) => box.y)) - origin.y - 28);
+  /** Returns the elements from back to front. Of those with the same `z`, the newer is in front. */
+  function stacked() {
+    return board.snapshot.elements.map((item, index) => ({ item, z: boxOf(item).z, index })).sort((a, b) => a.z - b.z || a.index - b.index).map(({ item }) => item);
   }
 
   function makeItem(item) {
-    const node = h("div", { class: "item", tabindex: "0", role: "group", "aria-keyshortcuts": "Enter Delete ArrowUp ArrowDown ArrowLeft ArrowRight F10", title: "", "data-id": item.id, on: {
-      focus: () => choose(item.id), dblclick: () => edit(item.id),
-      click: (event) => node.wasDragged && event.preventDefault(),
+    const node = h("div", { class: "item", tabindex: "-1", role: "group", "aria-describedby": "board-keys", "data-id": item.id, on: {
+      focus: () => choose(item.id), dblclick: () => wholeImage(item.id) || edit(item.id),
+      click: (event) => {
+        if (node.wasDragged) event.preventDefault();
+        else if (node.wasChosen && event.target === node.firstElementChild && wholeImage(item.id)) open(item.id);
+      },
     } });
+    node.classList.toggle("is-stroke", item.type === "stroke");
     node.grip = h("span", { class: "grip", "aria-hidden": "true" });
-    trackPointer(node, { from: (event) => !isDrawing && !node.grip.contains(event.target), begin: () => hold(item.id, node), move: drag, end: release });
+    node.addEventListener("pointerdown", () => (node.wasChosen = chosen === item.id));
+    // A finger drags only what it has chosen before: else nobody could scroll a board, or read a long note, without moving it.
+    trackPointer(node, { from: (event) => !isDrawing && !node.grip.contains(event.target) && (event.pointerType === "mouse" || node.wasChosen), begin: () => hold(item.id, node), move: drag, end: release });
     trackPointer(node.grip, { from: () => !isDrawing, begin: () => hold(item.id, node), move: resize, end: release });
     requestAnimationFrame(() => node.classList.add("moves"));
     return node;
@@ -83,12 +108,15 @@ export function boardView(board) {
     if (node.rank !== rank) node.style.zIndex = node.rank = rank;
     if (node.item !== item) {
       if (node.content !== item.content || node.type !== item.type) {
-        const looks = JSON.stringify([item.type, { ...item.content, w: 0, h: 0, z: 0 }]);
-        if (node.looks !== looks) fill(node, cardOf(item), node.grip);
+        const looks = looksOf(item) + (item.type === "image" && mayLoad);
+        if (node.looks !== looks) {
+          fill(node, cardOf(item, mayLoad), node.grip);
+          reach(node, stop === item.id);
+        }
         [node.looks, node.content, node.type] = [looks, item.content, item.type];
       }
       node.item = item;
-      node.setAttribute("aria-label", `${labelOf(item)}. ${t("moveHint")}`);
+      node.setAttribute("aria-label", labelOf(item));
       node.classList.toggle("is-saving", item.state === "saving" && !item.element);
       node.classList.toggle("is-failed", item.state === "failed");
       node.dataset.failed = item.state === "failed" ? t("notSaved") : "";
@@ -100,31 +128,18 @@ export function boardView(board) {
     const key = `${box.x}/${box.y}/${box.w}/${box.h}`;
     if (node.placed === key) return;
     node.placed = key;
-    node.style.transform = `translate(${box.x}px, ${box.y}px)`;
-    node.style.width = `${box.w}px`;
-    node.style.height = `${box.h}px`;
+    node.style.transform = `translate(${rem(box.x)}, ${rem(box.y)})`;
+    node.style.width = rem(box.w);
+    node.style.height = rem(box.h);
   }
 
-  /** Makes the plane large enough for its elements, also to the left and upwards. */
-  function measure(elements) {
-    let left = 0, top = 0, right = 0, bottom = 0;
-    for (const item of elements) {
-      const box = boxOf(item);
-      left = Math.min(left, box.x - 24);
-      top = Math.min(top, box.y - 24);
-      right = Math.max(right, box.x + box.w);
-      bottom = Math.max(bottom, box.y + box.h);
-    }
-    const shift = { x: origin.x - left, y: origin.y - top };
-    origin = { x: left, y: top };
-    layer.style.transform = `translate(${-left}px, ${-top}px)`;
-    surface.style.width = `${right - left + (elements.length ? MARGIN : 0)}px`;
-    surface.style.height = `${bottom - top + (elements.length ? MARGIN : 0)}px`;
-    if (isPlaced && (shift.x || shift.y)) plane.scrollBy(shift.x, shift.y);
-  }
-
+  let isKnown = false;
   function drawEmpty(count, isLoading, isVerified, failure) {
-    const state = count > 0 || isDrawing ? "" : isLoading || (!isVerified && !failure) ? "loading" : failure ? `failed/${failure.code}` : "empty";
+    isKnown ||= isVerified || count > 0;
+    const isRefused = failure && !failure.isRetryable;
+    // Without a connection, too, a board that was empty is empty.
+    const isFree = (isKnown || isEmpty()) && !isRefused;
+    const state = count > 0 || isDrawing ? "" : isFree ? "empty" : isLoading || !failure ? "loading" : `failed/${failure.code}`;
     if (empty.dataset.state === state) return;
     empty.dataset.state = state;
     empty.hidden = state === "";
@@ -136,14 +151,33 @@ export function boardView(board) {
   let shownConflict = null;
   function drawConflict(conflict) {
     if (conflict === shownConflict) return;
+    const theirs = conflict && find(conflict.id);
+    // Of a size or an order, nothing is lost that was written.
+    if (theirs && looksOf(theirs) === looksOf(conflict)) return board.dismissConflict();
     shownConflict = conflict;
-    fill(notice, conflict && h("div", { class: "notice" }, t("conflict"), h("button", { class: "text-button", type: "button", on: { click: () => board.dismissConflict() } }, t("ok"))));
+    fill(notice, conflict && h("div", { class: "notice" }, t("conflict"), h("button", { class: "text-button", type: "button", on: { click: compare } }, t("compare"))));
+  }
+  async function compare() {
+    const { id, type, content } = shownConflict;
+    if (await settle(id, type, content, content)) board.dismissConflict();
   }
 
   // ---- Selecting and changing ----
 
+  // Tab goes to one element only, the one that was chosen last, because a board may have hundreds.
+  let stop = null;
+  function setStop(id) {
+    reach(keyed(layer).get(stop), false);
+    stop = id;
+    reach(keyed(layer).get(stop), true);
+  }
+  function reach(node, isReached) {
+    for (const part of node ? [node, ...node.querySelectorAll("a, button")] : []) part.tabIndex = isReached ? 0 : -1;
+  }
+
   function choose(id) {
     if (chosen === id) return;
+    if (id) setStop(id);
     keyed(layer).get(chosen)?.classList.remove("is-chosen");
     chosen = id;
     keyed(layer).get(chosen)?.classList.add("is-chosen");
@@ -162,7 +196,7 @@ export function boardView(board) {
     if (!item) return;
     const small = (sign, label, click, more = "") => h("button", { class: `icon-button ${more}`, type: "button", title: label, "aria-label": label, on: { click } }, icon(sign, 19));
     fill(bar,
-      item.state === "failed" && [small("retry", t("retry"), () => board.retry(item.id)), small("close", t("discard"), () => board.discard(item.id))],
+      item.state === "failed" && [small("retry", t("retry"), () => board.retry(item.id)), small("close", t("discard"), () => discard(item.id))],
       TYPES.includes(item.type) && item.type !== "stroke" && small("pencil", t("edit"), () => edit(item.id)),
       small("front", t("toFront"), () => reorder(item.id, 1)), small("backwards", t("toBack"), () => reorder(item.id, -1)),
       small("trash", t("delete"), () => remove(item.id), "danger-ink"));
@@ -173,137 +207,111 @@ export function boardView(board) {
     if (!item) return false;
     node.focus({ preventScroll: true });
     choose(id);
-    held = { id, node, from: boxOf(item), box: boxOf(item), isResized: false };
+    held = { id, node, from: boxOf(item), box: boxOf(item), unit: area.unit(), isResized: false };
     node.classList.add("is-held");
     return true;
   }
   function drag(dx, dy) {
     if (!held) return;
-    held.box = { ...held.box, x: Math.round(held.from.x + dx), y: Math.round(held.from.y + dy) };
+    held.box = { ...held.box, x: Math.round(held.from.x + dx / held.unit), y: Math.round(held.from.y + dy / held.unit) };
     place(held.node, held.box);
     board.move(held.id, { x: held.box.x, y: held.box.y });
   }
   function resize(dx, dy) {
     if (!held) return;
     held.isResized = true;
-    held.box = sized(held.from, dx, dy, find(held.id)?.type === "image");
+    const item = find(held.id);
+    if (item) held.box = resized(held.from, dx / held.unit, dy / held.unit, ratioOf(item));
     place(held.node, held.box);
   }
-  function sized(box, dx, dy, isProportional) {
-    const fit = (value) => Math.round(Math.min(LARGEST, Math.max(SMALLEST, value)));
-    if (!isProportional) return { ...box, w: fit(box.w + dx), h: fit(box.h + dy) };
-    const factor = Math.max((box.w + dx) / box.w, (box.h + dy) / box.h, SMALLEST / Math.min(box.w, box.h));
-    return { ...box, w: fit(box.w * factor), h: fit(box.h * factor) };
+  /** Returns the width of an image divided by its height; null for other elements, which have no shape of their own. */
+  function ratioOf(item) {
+    const [w, height] = imageSize(item.type, item.content) ?? (item.type === "image" ? [boxOf(item).w, boxOf(item).h] : []);
+    return w ? w / height : null;
   }
-  function release(isMoved) {
+  function release(isMoved, isCancelled) {
     if (!held) return;
-    const { id, node, box, isResized } = held;
+    const { id, node, from, box, isResized } = held;
     held = null;
     node.classList.remove("is-held");
     const item = find(id);
-    if (isMoved && isResized && item) board.edit(id, { ...item.content, w: box.w, h: box.h });
+    if (isCancelled && isMoved && item && !isResized) board.move(id, { x: from.x, y: from.y });
+    if (isMoved && item && !isCancelled) {
+      if (isResized) change(item, from, { w: box.w, h: box.h });
+      else past.noteChange(id, { x: from.x, y: from.y }, { x: box.x, y: box.y });
+    }
     later();
   }
 
-  /** Returns true if `changes` would replace a field that somebody else has changed since the dialog was opened. */
-  function isChangedSince(before, now, changes) {
-    return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
+  /** Changes an element's place, size or order, such that it can be undone. `after` has the fields of its box to change. */
+  function change(item, box, after) {
+    past.noteChange(item.id, Object.fromEntries(Object.keys(after).map((key) => [key, box[key]])), after);
+    if ("x" in after) board.move(item.id, after);
+    else board.edit(item.id, { ...item.content, ...after });
   }
-  async function edit(id) {
-    const item = find(id);
-    if (!item || !TYPES.includes(item.type) || item.type === "stroke") return;
-    const changes = await itemDialog(item.type, item.content, false);
-    const current = find(id);
-    if (changes && !current) toast(t("deletedMeanwhile"));
-    else if (changes && (!isChangedSince(item.content, current.content, changes) || (await ask(t("changedMeanwhile"), t("changedMeanwhileLead"), t("replace"))))) {
-      const latest = find(id);
-      if (latest) board.edit(id, { ...latest.content, ...changes });
-    }
-    keyed(layer).get(id)?.focus({ preventScroll: true });
+  function undo(step) {
+    const id = past.undo(step);
+    if (id) show(id);
   }
+
   function reorder(id, direction) {
     const item = find(id);
     if (!item) return;
     const heights = board.snapshot.elements.filter((other) => other.id !== id).map((other) => boxOf(other).z);
     const z = heights.length === 0 ? 0 : direction > 0 ? Math.max(...heights) + 1 : Math.min(...heights) - 1;
-    board.edit(id, { ...item.content, z });
+    change(item, boxOf(item), { z });
   }
   function remove(id) {
     const index = board.snapshot.elements.findIndex((item) => item.id === id);
+    const item = board.snapshot.elements[index];
+    const step = past.noteDeletion(inOrder(item));
     board.delete(id);
+    hideToast = toast(t("deleted", { kind: kindOf(item.type) }), { name: t("undo"), run: () => undo(step) });
     const next = board.snapshot.elements.filter((item) => item.id !== id)[Math.max(0, index - 1)];
     (next ? keyed(layer).get(next.id) ?? plane : plane).focus({ preventScroll: true });
   }
+  /** Returns the element as it can come back: as the newest one, it would be in front of those with the same `z`. */
+  function inOrder(item) {
+    const order = stacked();
+    const [below, z, above] = [-1, 0, 1].map((step) => order[order.indexOf(item) + step]).map((other) => other && boxOf(other).z);
+    return above === z ? { ...item, content: { ...item.content, z: ((below ?? z - 2) + z) / 2 } } : item;
+  }
+  async function discard(id) {
+    if (await ask(t("discardAsk"), t("discardLead"), t("discard"))) board.discard(id);
+  }
+  let hideToast = () => {};
   async function clearAll() {
     if (await ask(t("clearBoardAsk"), t("clearBoardLead"), t("clear"))) await board.clear().catch((failure) => toast(failureText(failure)));
   }
   async function add(type) {
     setDrawing(false);
     const content = await itemDialog(type, {}, true);
-    if (content) show(board.create({ type, content: { ...content, z: highest() }, position: freeSpot(type) }));
+    if (content) put(type, content);
+  }
+  function put(type, content) {
+    const spot = freeSpot(board.snapshot.elements.map(boxOf), boxOf({ type, content: {}, position: null }), area.view());
+    show(board.create({ type, content: { ...content, z: highest() }, position: spot }));
   }
   function show(id) {
-    requestAnimationFrame(() => requestAnimationFrame(() => keyed(layer).get(id)?.focus({ preventScroll: true })));
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      const node = keyed(layer).get(id);
+      node?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      node?.focus({ preventScroll: true });
+    }));
   }
   function highest() {
     return board.snapshot.elements.reduce((most, item) => Math.max(most, boxOf(item).z), -1) + 1;
   }
-
-  /** Returns a visible spot that is free. If there is none, returns a spot near the middle. */
-  function freeSpot(type) {
-    const { w, h: height } = boxOf({ type, content: {}, position: null });
-    const left = plane.scrollLeft + origin.x, top = plane.scrollTop + origin.y;
-    const boxes = board.snapshot.elements.map(boxOf);
-    for (let y = top + 24; y + height < top + plane.clientHeight; y += 24) {
-      for (let x = left + 24; x + w < left + plane.clientWidth; x += 24) {
-        if (!boxes.some((box) => x < box.x + box.w + 12 && x + w + 12 > box.x && y < box.y + box.h + 12 && y + height + 12 > box.y)) return { x: Math.round(x), y: Math.round(y) };
-      }
-    }
-    const shift = (boxes.length % 8) * 18;
-    return { x: Math.round(left + Math.max(16, (plane.clientWidth - w) / 2) + shift), y: Math.round(top + Math.max(16, (plane.clientHeight - height) / 3) + shift) };
-  }
-
-  // ---- Drawing strokes ----
 
   function setDrawing(isOn) {
     if (isDrawing === isOn) return;
     isDrawing = isOn;
     drawTool.setAttribute("aria-pressed", String(isOn));
     plane.classList.toggle("is-drawing", isOn);
-    tools.classList.toggle("is-drawing", isOn);
-    hint.hidden = !isOn;
-    fill(pens, isOn && swatches("pen", pen, (index) => (pen = index)));
+    pens.hidden = !isOn;
     choose(null);
     later();
   }
-  let line = null;
-  trackPointer(surface, {
-    from: () => isDrawing,
-    begin(event) {
-      const bounds = surface.getBoundingClientRect();
-      line = { bounds, points: [[event.clientX - bounds.left, event.clientY - bounds.top]], path: svg("path") };
-      draft.setAttribute("class", "draft ink");
-      draft.dataset.pen = pen;
-      draft.append(line.path);
-      return true;
-    },
-    move(_dx, _dy, events) {
-      if (!line || line.points.length > 4000) return;
-      for (const event of events) line.points.push([event.clientX - line.bounds.left, event.clientY - line.bounds.top]);
-      line.path.setAttribute("d", curve(line.points.flat()));
-    },
-    end() {
-      if (!line) return;
-      const points = simplified(line.points);
-      line.path.remove();
-      line = null;
-      if (points.length < 2) return;
-      const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
-      const [x, y] = [Math.min(...xs), Math.min(...ys)];
-      const box = [Math.max(SMALLEST / 2, Math.ceil(Math.max(...xs) - x)), Math.max(SMALLEST / 2, Math.ceil(Math.max(...ys) - y))];
-      board.create({ type: "stroke", content: { points: points.flatMap(([px, py]) => [Math.round((px - x) * 10) / 10, Math.round((py - y) * 10) / 10]), box, pen, w: box[0], h: box[1], z: highest() }, position: { x: Math.round(x + origin.x), y: Math.round(y + origin.y) } });
-    },
-  });
   plane.addEventListener("pointerdown", (event) => !isDrawing && (event.target === surface || event.target === layer || event.target === plane) && choose(null));
 
   // ---- Keys ----
@@ -318,6 +326,10 @@ export function boardView(board) {
       plane.focus({ preventScroll: true });
       return;
     }
+    if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+      event.preventDefault();
+      return undo();
+    }
     const item = event.target.classList.contains("item") ? find(event.target.dataset.id) : null;
     if (!item) return;
     const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
@@ -325,28 +337,34 @@ export function boardView(board) {
       const step = event.altKey ? 1 : STEP;
       const box = boxOf(item);
       if (event.shiftKey) {
-        const next = sized(box, way[0] * step, way[1] * step, item.type === "image");
-        board.edit(item.id, { ...item.content, w: next.w, h: next.h });
+        const { w, h: height } = resized(box, way[0] * step, way[1] * step, ratioOf(item));
+        change(item, box, { w, h: height });
       } else {
-        board.move(item.id, { x: box.x + way[0] * step, y: box.y + way[1] * step });
+        change(item, box, { x: box.x + way[0] * step, y: box.y + way[1] * step });
       }
+    } else if (OTHERS.has(event.key)) {
+      const { elements } = board.snapshot;
+      keyed(layer).get(elements.at(OTHERS.get(event.key)(elements.indexOf(item), elements.length)).id).focus();
     } else if (event.key === "F10" && !event.shiftKey) {
       // With Shift, the key opens the context menu.
       choose(item.id);
       bar.querySelector("button").focus();
-    } else if (event.key === "Enter") edit(item.id);
+    } else if (event.key === "Enter") open(item.id);
     else if (event.key === "Delete" || event.key === "Backspace") remove(item.id);
     else return;
     event.preventDefault();
   });
-  function roveTools(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const buttons = [...tools.querySelectorAll(".tool:not(:disabled)")];
-    const index = buttons.indexOf(event.target);
-    if (step && index >= 0) buttons[(index + step + buttons.length) % buttons.length].focus();
-  }
 
   const later = onceAFrame(draw);
+  // An image that nobody has resized takes its own size when it has come.
+  layer.addEventListener("load", later, true);
   const unsubscribe = board.subscribe(later);
-  return { element, begin: draw, shown: later, end: unsubscribe };
+  return {
+    element, begin: draw, shown: later,
+    noteRoom: () => (!mayLoad || empty.dataset.state === "loading") && later(),
+    end() {
+      unsubscribe();
+      hideToast();
+    },
+  };
 }

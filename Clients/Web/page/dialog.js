@@ -5,9 +5,9 @@ import { t } from "./texts.js";
 let count = 0;
 
 /**
- * Opens a modal dialog. The browser keeps the focus in it. Esc and a press beside it close it. If something was written
- * in it, Esc asks first, and a press beside it does nothing: on a phone that is how one puts the keyboard away.
- * `body(close)` returns its content.
+ * Opens a modal dialog. The browser keeps the focus in it. Esc, Back, its buttons and a press beside it close it. If
+ * something was written in it, they ask first, except a press beside it, which does nothing: on a phone that is how one
+ * puts the keyboard away. `body(close)` returns its content; `close()` without a value asks first, too.
  * @returns a promise of the value that was passed to `close`, or of undefined.
  */
 export function openDialog(title, body) {
@@ -19,49 +19,89 @@ export function openDialog(title, body) {
       result = value;
       dialog.close();
     };
+    const leave = async () => {
+      if (!isWrittenIn() || (await ask(t("discardAsk"), t("discardLead"), t("discard")))) close();
+    };
     const dialog = h("dialog", { "aria-labelledby": id, on: {
-      close: () => {
+      close: async () => {
         dialog.remove();
         document.removeEventListener("keydown", onKey);
         if (before?.isConnected) before.focus?.({ preventScroll: true });
+        await removeEntry();
         resolve(result);
       },
       // This is for other ways to close it, such as the back button of Android. Chromium lets a page prevent it only once
       // after each click or key other than Esc. `onKey` prevents Esc each time.
-      cancel: (event) => event.cancelable && askFirst(event),
+      cancel: (event) => {
+        if (!event.cancelable || !isWrittenIn()) return;
+        event.preventDefault();
+        leave();
+      },
       mousedown: (event) => {
         if (event.target === dialog && !isWrittenIn()) close();
       },
     } },
       h("div", { class: "dialog-head" },
         h("h2", { id }, title),
-        h("button", { class: "icon-button", type: "button", "aria-label": t("close"), on: { click: () => close() } }, icon("close"))),
-      h("div", { class: "dialog-body" }, body(close)));
+        h("button", { class: "icon-button", type: "button", "aria-label": t("close"), on: { click: leave } }, icon("close"))),
+      h("div", { class: "dialog-body" }, body((value) => (value === undefined ? leave() : close(value)))));
+    dialog.leave = leave;
     // What one searches for is quickly typed again.
     const fields = [...dialog.querySelectorAll("textarea, input:not([type=search])")].map((field) => [field, field.value]);
     const isWrittenIn = () => fields.some(([field, value]) => field.value !== value);
-    async function askFirst(event) {
-      if (!isWrittenIn()) return;
-      event.preventDefault();
-      if (await ask(t("discardAsk"), t("discardLead"), t("discard"))) close();
-    }
     function onKey(event) {
-      const open = [...document.querySelectorAll("dialog[open]")];
       // Esc may also end the composition of an input method, see composer.js.
       const isForPage = !event.isComposing && event.keyCode !== 229 && !event.defaultPrevented;
-      if (event.key !== "Escape" || !isForPage || open.at(-1) !== dialog) return;
-      if (isWrittenIn()) return askFirst(event);
-      if (open.length === 1) return;
-      // Chromium would close the dialog beneath too, if no click has come before this one was opened.
+      if (event.key !== "Escape" || !isForPage || topmost() !== dialog) return;
+      // Else Chromium would close the dialog beneath too, if no click has come before this one was opened.
       event.preventDefault();
-      close();
+      leave();
     }
     // On the document, because nothing in the dialog has the focus after a press beside it.
     document.addEventListener("keydown", onKey);
+    if (!topmost()) addEntry();
     document.body.append(dialog);
     dialog.showModal();
     dialog.querySelector("[data-focus]")?.focus();
   });
+}
+
+function topmost() {
+  return [...document.querySelectorAll("dialog[open]")].at(-1);
+}
+
+// While a dialog is open, the history has an entry for it, so that Back closes the dialog and stays in the room.
+
+const isAtEntry = () => history.state?.isDialog === true;
+/** Resolves when the page is no longer at the entry that is being removed. */
+let removing = null;
+
+function addEntry() {
+  addEventListener("popstate", onTraversal);
+  // After a reload, the page may still be at an entry.
+  if (!isAtEntry()) history.pushState({ isDialog: true }, "");
+}
+
+/** Goes back past the entry, if the last dialog was closed by other means than Back. */
+function removeEntry() {
+  if (removing || topmost() || !isAtEntry()) return removing;
+  removing = new Promise((resolve) => addEventListener("popstate", resolve, { once: true })).then(() => {
+    removing = null;
+    // Another dialog was opened meanwhile.
+    if (topmost()) addEntry();
+  });
+  history.back();
+  return removing;
+}
+
+function onTraversal() {
+  if (removing || isAtEntry() === Boolean(topmost())) return;
+  // Forward leads to an entry whose dialog was closed.
+  if (isAtEntry()) return removeEntry();
+  topmost().leave();
+  // The entry is still there, one step ahead. One that is added here would be skipped by the next Back, because no click
+  // or key has come since this one.
+  if (topmost()) history.forward();
 }
 
 /** Closes all dialogs, because the account or the room that they belong to is no longer shown. */
@@ -69,27 +109,45 @@ export function closeDialogs() {
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
 }
 
-/** Asks for a confirmation. Resolves with true if the person confirms, and otherwise with false. */
-export function ask(title, lead, action) {
-  return openDialog(title, (close) => [
-    h("p", {}, lead),
-    h("div", { class: "dialog-foot" },
-      h("button", { class: "button", type: "button", on: { click: () => close(false) } }, t("cancel")),
-      h("button", { class: "button danger", type: "button", "data-focus": "", on: { click: () => close(true) } }, action)),
-  ]).then((answer) => answer === true);
+/**
+ * Asks to choose one of several buttons, `{ name, value, look, hasFocus }`. Resolves with the `value` of the one that was
+ * pressed, or with undefined.
+ */
+export function choice(title, content, buttons) {
+  return openDialog(title, (close) => [content, h("div", { class: "dialog-foot" }, buttons.map(({ name, value, look = "", hasFocus = false }) =>
+    h("button", { class: `button ${look}`, type: "button", "data-focus": hasFocus, on: { click: () => close(value) } }, name)))]);
+}
+
+/**
+ * Asks for a confirmation of what cannot be undone, so "Cancel" has the focus. Resolves with true if the person confirms,
+ * and otherwise with false.
+ */
+export async function ask(title, lead, action) {
+  const buttons = [{ name: t("cancel"), value: false, hasFocus: true }, { name: action, value: true, look: "danger" }];
+  return (await choice(title, h("p", {}, lead), buttons)) === true;
 }
 
 let toastTimer = null;
 
-/** Shows a notice for five seconds. */
-export function toast(message) {
+/**
+ * Shows a notice for five seconds, or, if it has a button, for ten.
+ * @param action `{ name, run }` of the button.
+ * @returns a function that removes the notice.
+ */
+export function toast(message, action = null) {
   document.querySelector(".toast")?.remove();
   clearTimeout(toastTimer);
-  const element = h("div", { class: "toast" }, message);
+  const close = () => element.remove();
+  const press = () => {
+    close();
+    action.run();
+  };
+  const element = h("div", { class: "toast" }, message, action && h("button", { class: "text-button", type: "button", on: { click: press } }, action.name));
   const host = document.querySelector("dialog[open]") ?? document.body;
   host.append(element);
   document.getElementById("alerts").textContent = message;
-  toastTimer = setTimeout(() => element.remove(), 5000);
+  toastTimer = setTimeout(close, action ? 10_000 : 5_000);
+  return close;
 }
 
 /** The texts that wait to be announced. */

@@ -13,6 +13,8 @@ const PATHS = {
   note: "M5 4h14v10l-6 6H5zM19 14h-6v6",
   image: "M4 5h16v14H4zM4 16l4.5-4.5L13 16l3-3 4 4M15.5 9.5h.01",
   link: "M10 14a4 4 0 0 0 6 .4l3-3a4 4 0 0 0-5.7-5.7L12 7M14 10a4 4 0 0 0-6-.4l-3 3a4 4 0 0 0 5.7 5.7L12 17",
+  more: "M5.5 11a1 1 0 1 1 0 2a1 1 0 1 1 0-2M12 11a1 1 0 1 1 0 2a1 1 0 1 1 0-2M18.5 11a1 1 0 1 1 0 2a1 1 0 1 1 0-2",
+  undo: "M8 5L4 9l4 4M4 9h10a5 5 0 0 1 0 10h-3",
   draw: "M4 17c3-9 6-11 7-9s-4 8-1 8 4-6 6-5-1 5 4 4",
   front: "M12 20V9M7.5 13.5L12 9l4.5 4.5M5 4.5h14",
   backwards: "M12 4v11M7.5 10.5L12 15l4.5-4.5M5 19.5h14",
@@ -32,10 +34,11 @@ const PATHS = {
   offline: "M4 4l16 16M8.5 14.5a5 5 0 0 1 5.5-1M5 11a10 10 0 0 1 4-2.4M13 8.1a10 10 0 0 1 6 2.9M12 18.5h.01",
 };
 
+/** @param size the number of pixels of each side, if the text has its usual size. */
 export function icon(name, size = 20) {
   return svg(
     "svg",
-    { viewBox: "0 0 24 24", width: size, height: size, class: `icon icon-${name}`, "aria-hidden": "true", focusable: "false" },
+    { viewBox: "0 0 24 24", width: `${size / 16}rem`, height: `${size / 16}rem`, class: `icon icon-${name}`, "aria-hidden": "true", focusable: "false" },
     svg("path", { d: PATHS[name] }),
   );
 }

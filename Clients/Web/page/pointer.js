@@ -5,7 +5,8 @@ const THRESHOLD = 4;
 
 /**
  * Follows a pointer while it is down. `from(event)` returns whether the press counts, and `begin(event)` whether the
- * drag can begin. Then `move(dx, dy, events)` runs at most once a frame, and `end(isMoved)` once.
+ * drag can begin. Then `move(dx, dy, events)` runs at most once a frame, and `end(isMoved, isCancelled)` once. A drag is
+ * cancelled if the browser takes it over, to scroll for example.
  */
 export function trackPointer(element, { from, begin, move, end }) {
   element.addEventListener("pointerdown", (down) => {
@@ -36,9 +37,10 @@ export function trackPointer(element, { from, begin, move, end }) {
       if (event.pointerId !== down.pointerId) return;
       stop.abort();
       const last = events.at(-1);
-      if (isMoved && last) move(last.clientX - down.clientX, last.clientY - down.clientY, events);
+      const isCancelled = event.type === "pointercancel";
+      if (isMoved && last && !isCancelled) move(last.clientX - down.clientX, last.clientY - down.clientY, events);
       events = [];
-      end(isMoved);
+      end(isMoved, isCancelled);
     };
     const stop = new AbortController();
     addEventListener("pointermove", onMove, { signal: stop.signal });

@@ -7,7 +7,7 @@ import { personName } from "../parlor/display.js";
 import { chatView } from "./chat.js";
 import { boardView } from "./board.js";
 import { toast } from "./dialog.js";
-import { rove } from "./menu.js";
+import { roomTabs } from "./room-tabs.js";
 import { goTo } from "./route.js";
 
 /** Where the screen is so narrow that tabs choose between the conversation and the board; as in parlor.css. */
@@ -15,6 +15,8 @@ const TABBED = matchMedia("(max-width: 73.6875em)");
 
 /** One open room: its name and people above the conversation and the board. */
 export function roomView(parlor, roomId) {
+  // Opening the room marks its elements as seen, also while only the conversation is shown.
+  const unseen = parlor.rooms?.get(roomId)?.badges.elements ?? 0;
   const opened = parlor.open(roomId);
   const me = parlor.rooms.userId;
   const room = () => parlor.rooms?.get(roomId);
@@ -34,13 +36,21 @@ export function roomView(parlor, roomId) {
     return person ? personName(person) : null;
   };
   const chat = chatView(parlor, opened.conversation, { me, nameOf });
-  const board = boardView(opened.board);
-  const tabs = ["chat", "board"].map((id) => h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `pane-${id}`, on: { click: () => choose(id) } }, icon(id, 18), t(id)));
-  const tabBar = h("div", { class: "tabs" }, h("div", { class: "segments", role: "tablist", "aria-label": t("roomParts"), on: { keydown: (event) => rove(event, tabs) } }, tabs));
+  const board = boardView(opened.board, {
+    isEmpty: () => room()?.elementCount === 0,
+    hasAnswered: () => room()?.createdBy === me || opened.conversation.snapshot.items.some((item) => item.isOwn),
+  });
   chat.element.id = "pane-chat";
   board.element.id = "pane-board";
   const body = h("div", { class: "room-body" }, chat.element, board.element);
-  const element = h("div", { class: "room" }, head, tabBar, body);
+  const tabs = roomTabs(opened.board, {
+    person: me, unseen, isTabbed: () => TABBED.matches, unread: () => room()?.badges.messages ?? 0,
+    onChoose(id) {
+      body.dataset.tab = id;
+      (id === "chat" ? chat : board).shown();
+    },
+  });
+  const element = h("div", { class: "room" }, head, tabs.element, body);
 
   /** Where both are shown side by side, there are no tabs, so they are not panels of tabs. */
   function nameRoles() {
@@ -48,20 +58,10 @@ export function roomView(parlor, roomId) {
       if (TABBED.matches) pane.setAttribute("role", "tabpanel");
       else pane.removeAttribute("role");
     }
+    tabs.draw();
   }
   TABBED.addEventListener("change", nameRoles);
   nameRoles();
-
-  function choose(id) {
-    body.dataset.tab = id;
-    tabs.forEach((tab, index) => {
-      const isChosen = ["chat", "board"][index] === id;
-      tab.setAttribute("aria-selected", String(isChosen));
-      tab.tabIndex = isChosen ? 0 : -1;
-    });
-    if (id === "chat") chat.shown();
-    else board.shown();
-  }
 
   let isRenaming = false;
   let titled = null;
@@ -76,6 +76,7 @@ export function roomView(parlor, roomId) {
       }
       return;
     }
+    tabs.draw();
     if (!isRenaming) drawTitle(current);
     text(people, peopleLine(current));
     const others = current.participants.filter((person) => person.userId !== me);
@@ -143,12 +144,13 @@ export function roomView(parlor, roomId) {
   }
 
   const later = onceAFrame(draw);
-  const ends = [parlor.rooms.subscribe(later), opened.conversation.subscribe(later)];
-  choose("chat");
+  const ends = [parlor.rooms.subscribe(later), opened.conversation.subscribe(later), parlor.rooms.subscribe(board.noteRoom), opened.conversation.subscribe(board.noteRoom), tabs.end];
+  tabs.choose();
   draw();
   return {
     element,
     isAtEnd: chat.isAtEnd,
+    choose: tabs.choose,
     begin() {
       chat.begin();
       board.begin();

@@ -1,16 +1,17 @@
-// The open room is in the address, after the #. So Back and reloading work, and the server needs only one page.
+// The open room is in the address, after the #, and its tab if that is the board. So Back and reloading work, one can link
+// to a board, and the server needs only one page.
 
 export function route() {
-  const match = /^#\/room\/([^/]+)$/.exec(location.hash);
+  const match = /^#\/room\/([^/]+)(\/board)?$/.exec(location.hash);
   try {
-    return { roomId: match ? decodeURIComponent(match[1]) : null };
+    return { roomId: match ? decodeURIComponent(match[1]) : null, tab: match?.[2] ? "board" : null };
   } catch {
-    return { roomId: null };
+    return { roomId: null, tab: null };
   }
 }
 
-export function roomAddress(roomId) {
-  return `#/room/${encodeURIComponent(roomId)}`;
+export function roomAddress(roomId, tab = "chat") {
+  return `#/room/${encodeURIComponent(roomId)}${tab === "board" ? "/board" : ""}`;
 }
 
 export function goTo(roomId) {

@@ -23,8 +23,8 @@ export function language() {
 
 function initialLanguage() {
   const code = chosen("language", "");
-  if (code in TABLES) return code;
-  return (navigator.languages ?? [navigator.language]).map((tag) => tag.slice(0, 2).toLowerCase()).find((tag) => tag in TABLES) ?? "en";
+  const asked = [code, ...(navigator.languages ?? [navigator.language]).map((tag) => tag.slice(0, 2).toLowerCase())];
+  return asked.find((tag) => Object.hasOwn(TABLES, tag)) ?? "en";
 }
 
 /** Changes the language in this browser to one of `languages`. The caller has to draw everything again. */

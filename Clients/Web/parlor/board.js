@@ -24,7 +24,8 @@ export class Board extends Observable {
   #store;
   #loading;
   #unfollow = null;
-  #conflict = null;
+  /** The edits that were not saved, oldest first. */
+  #conflicts = [];
   #visit = 0;
   #cacheWriter;
   #doubt = null;
@@ -54,7 +55,7 @@ export class Board extends Observable {
       isLoading: this.#loading.isLoading,
       isVerified: this.#loading.isVerified,
       failure: this.#loading.failure,
-      conflict: this.#conflict,
+      conflict: this.#conflicts[0] ?? null,
     });
   }
 
@@ -89,6 +90,17 @@ export class Board extends Observable {
     this.#append(id, { type: "delete", ...this.#target(id) });
   }
 
+  restore({ id, type, content, position, state }) {
+    const deletion = this.#entriesOf(id).find(({ change }) => change.type === "delete");
+    // The server has not deleted it, and now never will.
+    if (deletion && (!deletion.isAttempted || deletion.state === "failed")) this.#backing.outbox.remove(deletion);
+    // The server cannot bring back what it has deleted, so for the server this is a new element, and the person's own.
+    if (!this.snapshot.elements.some((element) => element.id === id)) return this.create({ type, content, position });
+    // The deletion has dropped the element's unsent changes.
+    if (state !== "saved") this.#update(id, { content: copy(content), position: copy(position) });
+    return id;
+  }
+
   async clear() {
     const { outbox, server } = this.#backing;
     const earlier = [...this.#entries];
@@ -120,7 +132,7 @@ export class Board extends Observable {
   }
 
   dismissConflict() {
-    this.#conflict = null;
+    this.#conflicts.shift();
     this.invalidate();
   }
 
@@ -220,7 +232,7 @@ export class Board extends Observable {
       return this.#backing.outbox.update(last);
     }
     if (!stored && !last) return;
-    const change = { type: "update", ...this.#target(id), ...fields };
+    const change = { type: "update", kind: stored?.type ?? last.change.kind, ...this.#target(id), ...fields };
     if (fields.content !== undefined) this.#base(change, stored, last !== undefined);
     this.#append(id, change);
   }
@@ -239,10 +251,10 @@ export class Board extends Observable {
     if (!entry) return this.invalidate();
     if (value.element) this.#store.put(value.element, entry.change.type === "create");
     if (value.deleted) this.#store.delete(value.deleted);
-    if (value.conflict) {
-      this.#store.put(value.conflict);
-      this.#conflict = Object.freeze({ id: entry.id, content: entry.change.content });
-    }
+    if (value.conflict) this.#store.put(value.conflict);
+    const { type, kind, content } = entry.change;
+    const isLost = value.conflict || (value.deleted && type === "update");
+    if (isLost && content !== undefined) this.#conflicts.push(Object.freeze({ id: entry.id, type: kind, content }));
     this.#changed();
   }
 

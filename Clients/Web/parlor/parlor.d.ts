@@ -497,9 +497,13 @@ export interface BoardElement {
   readonly element: Element | null;
 }
 
-/** An edit that was not saved, because somebody else had changed the content first. The server's content is shown. */
+/**
+ * An edit that was not saved, because somebody else had changed the content or deleted the element first. The server's
+ * content is shown, if there is any.
+ */
 export interface BoardConflict {
   readonly id: string;
+  readonly type: string;
   readonly content: { readonly [key: string]: unknown };
 }
 
@@ -511,6 +515,7 @@ export interface BoardSnapshot {
   readonly isVerified: boolean;
   /** Why the elements could not be fetched, or the room could not be joined; null if both have succeeded. */
   readonly failure: ClientFailure | null;
+  /** The oldest one that was not dismissed. */
   readonly conflict: BoardConflict | null;
 }
 
@@ -534,6 +539,13 @@ export class Board implements Observable<BoardSnapshot> {
   /** Deletes an element for everyone. */
   delete(id: string): void;
   /**
+   * Brings back an element that `delete` has removed, for everyone, as `element` was before. If the deletion was not
+   * sent yet, it never will be. Otherwise this creates an element with the same content and position: the server cannot
+   * undo a deletion. A second call creates a second element.
+   * @returns the id that the element has now.
+   */
+  restore(element: BoardElement): string;
+  /**
    * Deletes all elements for everyone, and drops the unsent changes that were made before this call. It is sent once and
    * never kept for later. Changes that are made during the call are sent after it. If it fails, the elements are shown
    * again, with their unsent changes.
@@ -544,7 +556,7 @@ export class Board implements Observable<BoardSnapshot> {
   retry(id: string): void;
   /** Drops the failed changes of an element. The server's version is then shown, or a new element disappears. */
   discard(id: string): void;
-  /** Removes the conflict from the snapshot. The server's content stays. */
+  /** Removes the conflict from the snapshot, which then shows the next one. The server's content stays. */
   dismissConflict(): void;
   /** Fetches the elements again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;

@@ -123,7 +123,7 @@ export class RoomStore {
   apply(name, data) {
     const roomId = data.roomId ?? data.message?.roomId ?? data.element?.roomId ?? data.room?.id;
     if (name === "room:created") return this.#applyNew(data.room);
-    if (name === "room:created:global" || !(name in APPLY)) return null;
+    if (name === "room:created:global" || !Object.hasOwn(APPLY, name)) return null;
     const isUnseen = name === "element:created:global";
     if (!this.#touch(roomId, isUnseen || name === "room:badges")) return null;
     APPLY[name].call(this, this.records.get(roomId), data);

@@ -20,7 +20,7 @@ const REPEATED = new Set([
   "room:updated", "room:created", "room:badges",
 ]);
 /** The fields of each service. They may be outdated in an answer that names the service in `degraded`. */
-const SERVICE_FIELDS = { messaging: "messages", elements: "elements" };
+const SERVICE_FIELDS = new Map([["messaging", "messages"], ["elements", "elements"]]);
 
 /** The rooms of one person, which events keep up to date. See parlor.d.ts. */
 export class Rooms extends Observable {
@@ -352,7 +352,7 @@ export class Rooms extends Observable {
 const NOBODY = Object.freeze([]);
 
 function missingFieldsOf(degraded = []) {
-  return new Set(degraded.map((name) => SERVICE_FIELDS[name]).filter(Boolean));
+  return new Set(degraded.map((name) => SERVICE_FIELDS.get(name)).filter(Boolean));
 }
 
 function sum(values, count) {

@@ -1,7 +1,43 @@
 """A board in two windows side by side."""
 
+import struct
+import threading
+import zlib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
+
+
+@pytest.fixture
+def pictures():
+    """A server of pictures: `/tall.png` has 600 × 1200 pixels. What is in `missing` is not there."""
+
+    def png(width: int, height: int) -> bytes:
+        chunk = lambda name, data: struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))  # noqa: E731
+        header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+        rows = zlib.compress((b"\0" + b"\x80" * width) * height)
+        return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            server.asked.append(self.path)
+            self.send_response(404 if self.path in server.missing else 200)
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            if self.path not in server.missing:
+                self.wfile.write(png(600, 1200))
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.asked, server.missing = [], set()
+    server.address = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
 
 
 def test_an_element_that_one_drags_moves_for_the_other(pair, ada):
@@ -41,10 +77,48 @@ def test_elements_are_added_edited_ordered_deleted_and_cleared_for_both(pair, ad
     first.item(note).send_keys(Keys.DELETE)
     second.lacks(".item", "new words")
     first.shows(".tool.end").click()
+    first.shows(".menu-item", "Clear board").click()
+    first.shows("dialog .danger")
+    assert first.focused()["name"] == "Cancel", "Enter, pressed once more, clears nothing"
+    first.press(Keys.ENTER)
+    first.lacks("dialog")
+    assert len(ada.elements(room)) == 2
+    first.shows(".tool.end").click()
+    first.shows(".menu-item", "Clear board").click()
     first.shows("dialog .danger").click()
     second.lacks(".item")
     second.shows(".plane .empty")
     assert ada.elements(room) == []
+
+
+def test_what_one_deletes_moves_or_resizes_is_undone_for_both_and_once(pair, ada):
+    first, second, room = pair
+    note = ada.put(room, "precious", x=80, y=90, w=230, h=120, z=3)
+    under = ada.put(room, "below", x=360, y=120, z=1)
+    seen = lambda: [(e["content"]["text"], e["position"], e["content"].get("w"), e["content"]["z"]) for e in ada.elements(room)]  # noqa: E731
+    before = seen()
+    first.item(note).click()
+    first.press(Keys.DELETE)
+    first.shows(".toast", "Note deleted")
+    second.lacks(".item", "precious")
+    first.shows(".toast button", "Undo").click()
+    second.shows(".item", "precious")
+    first.lacks(".toast")
+    first.until(lambda: sorted(seen()) == sorted(before), "it is as it was")
+    first.until(lambda: "precious" in first.focused()["name"], "and has the focus")
+    # Nothing is left to undo.
+    first.chord(Keys.CONTROL, "z")
+    first.drag(first.item(under), 60, 70)
+    first.press(Keys.ARROW_RIGHT + Keys.ARROW_RIGHT)
+    first.chord(Keys.SHIFT, Keys.ARROW_DOWN)
+    first.press(Keys.DELETE)
+    second.lacks(".item", "below")
+    for _ in range(4):
+        first.chord(Keys.CONTROL, "z")
+    first.until(lambda: sorted(seen()) == sorted(before[:1] + [("below", {"x": 360, "y": 120}, 208, 1)]), "all is undone")
+    second.until(lambda: len(second.all(".item")) == 2, "for the other, too")
+    first.chord(Keys.CONTROL, "z")
+    assert len(ada.elements(room)) == 2
 
 
 def test_links_strokes_and_images_are_added(pair, ada):
@@ -69,22 +143,79 @@ def test_links_strokes_and_images_are_added(pair, ada):
     first.all(".tool")[1].click()
     first.shows("dialog input").send_keys(f"{ada.address}/nothing.png")
     first.shows("dialog .primary").click()
-    second.shows(".item .picture .broken")
+    second.shows(".item .picture", "Show image")
+    first.shows(".item .picture", "The image can’t be shown")
     assert sorted(element["type"] for element in ada.elements(room)) == ["image", "link", "stroke"]
 
 
-def test_what_both_edit_at_once_is_asked_about(pair, ada, ben):
+def board_on_a_phone(open_window, person, width=390):
+    window = open_window(width=width, height=780, touch=True)
+    window.enter(person)
+    window.row("Kitchen").click()
+    window.shows("#tab-board").click()
+    return window
+
+
+def begin_edit(window, note, text: str):
+    window.item(note).click()
+    window.item(note).send_keys(Keys.ENTER)
+    field = window.shows("dialog textarea")
+    field.send_keys(text)
+    return field
+
+
+def test_of_what_both_edit_at_once_both_are_shown_and_neither_is_lost(pair, ada, ben):
     first, second, room = pair
     note = ada.put(room, "mine")
-    first.item(note).click()
-    first.item(note).send_keys(Keys.ENTER)
-    field = first.shows("dialog textarea")
-    field.send_keys(" by Ada")
+    field = begin_edit(first, note, " by Ada")
     ben.edit(room, note, text="by Ben")
     first.shows(f'.item[data-id="{note["id"]}"]', "by Ben")
     field.send_keys(Keys.CONTROL + Keys.ENTER)
-    first.shows("dialog .danger").click()
-    second.shows(".item", "by Ada")
+    first.shows("dialog figure", "by Ben")
+    first.shows("dialog figure", "mine by Ada")
+    first.press(Keys.ESCAPE)
+    first.lacks("dialog figure")
+    assert field.get_attribute("value") == "mine by Ada", "it can be edited further"
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.shows("dialog .primary", "Keep both").click()
+    second.shows(".item", "mine by Ada")
+    assert sorted(e["content"]["text"] for e in ada.elements(room)) == ["by Ben", "mine by Ada"]
+    field = begin_edit(first, note, " and Ada")
+    ben.edit(room, note, text="by Ben again")
+    first.shows(f'.item[data-id="{note["id"]}"]', "by Ben again")
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.shows("dialog .danger", "Replace").click()
+    second.shows(".item", "by Ben and Ada")
+    assert len(ada.elements(room)) == 2
+
+
+def test_a_note_that_was_deleted_while_it_was_edited_is_saved_as_a_new_one(pair, ada):
+    first, second, room = pair
+    note = ada.put(room, "mine")
+    field = begin_edit(first, note, ", and long")
+    second.item(note).click()
+    second.press(Keys.DELETE)
+    first.lacks(".item")
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.shows("dialog .primary", "Save as a new note").click()
+    second.shows(".item", "mine, and long")
+
+
+def test_an_edit_of_a_note_that_was_deleted_meanwhile_is_kept_while_offline(pair, ada):
+    first, second, room = pair
+    note = ada.put(room, "mine")
+    first.item(note)
+    first.cut(True)
+    first.shows(".banner button")
+    begin_edit(first, note, ", and long").send_keys(Keys.CONTROL + Keys.ENTER)
+    second.item(note).click()
+    second.press(Keys.DELETE)
+    second.until(lambda: ada.elements(room) == [], "it is deleted")
+    first.cut(False)
+    first.shows(".notice button", "Compare").click()
+    first.shows("dialog .primary", "Save as a new note").click()
+    second.shows(".item", "mine, and long")
+    first.lacks(".notice")
 
 
 def test_esc_closes_a_dialog_on_a_phone_and_stays_in_the_room(ada, ben, open_window):
@@ -101,6 +232,48 @@ def test_esc_closes_a_dialog_on_a_phone_and_stays_in_the_room(ada, ben, open_win
     assert room in window.driver.current_url
     window.press(Keys.ESCAPE)
     window.row("Kitchen")
+
+
+def test_back_closes_only_the_dialog_and_asks_if_something_was_written(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = board_on_a_phone(open_window, ada)
+    length = lambda: window.run("return history.length")  # noqa: E731
+    for _ in range(3):
+        window.shows(".tool").click()
+        window.shows("dialog textarea").send_keys("half a note")
+        entries = length()
+        for _ in range(2):
+            window.driver.back()
+            window.shows("dialog .danger", "Discard")
+            window.driver.back()
+            window.lacks("dialog .danger")
+            assert window.one("dialog textarea").get_attribute("value") == "half a note"
+        window.driver.back()
+        window.shows("dialog .danger", "Discard").click()
+        window.lacks("dialog")
+        window.shows(".board")
+        assert length() == entries, "no entries pile up"
+    window.shows(".tool").click()
+    window.shows("dialog textarea")
+    window.driver.back()
+    window.lacks("dialog")
+    window.shows(".board")
+    window.driver.back()
+    window.row("Kitchen")
+    assert ada.elements(room) == []
+
+
+def test_the_buttons_of_a_dialog_ask_as_esc_does(pair):
+    first, _, _ = pair
+    first.shows(".tool").click()
+    first.shows("dialog textarea").send_keys("half a note")
+    for button in ("dialog .dialog-head button", "dialog form .dialog-foot button"):
+        first.shows(button).click()
+        first.shows("dialog .danger", "Discard")
+        assert first.focused()["name"] == "Cancel"
+        first.press(Keys.ENTER)
+        first.lacks("dialog .danger")
+        assert first.one("dialog textarea").get_attribute("value") == "half a note"
 
 
 def test_a_button_of_an_element_keeps_the_focus_when_its_change_is_stored(pair, ada):
@@ -158,3 +331,255 @@ def test_a_half_written_note_is_discarded_only_on_purpose(pair, ada):
     first.one("dialog .danger").click()
     first.lacks("dialog")
     assert ada.elements(room) == []
+
+
+def test_a_finger_scrolls_a_note_and_drags_it_only_after_a_tap(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    note = ada.put(room, "\n".join(f"line {number}" for number in range(40)), x=60, y=160)
+    window = board_on_a_phone(open_window, ada)
+    item = window.item(note)
+    scrolled = lambda: window.run("return arguments[0].querySelector('.note').scrollTop", item)  # noqa: E731
+    window.swipe(item, 0, -60)
+    window.until(lambda: scrolled() > 20, "its text scrolls")
+    assert ada.elements(room)[0]["version"] == 1, "and nobody sees it move"
+    settled = "const note = arguments[0].querySelector('.note'), before = note.scrollTop; setTimeout(() => arguments[1](note.scrollTop === before), 200)"
+    window.until(lambda: window.driver.execute_async_script(settled, item), "a tap only ends the scrolling before")
+    window.swipe(item, 0, 0)
+    window.shows(".item.is-chosen")
+    window.swipe(item, 40, 50)
+    window.until(lambda: ada.elements(room)[0]["position"] == {"x": 100, "y": 210}, "it is dragged")
+    window.swipe(item, 30, 30, end="touchCancel")
+    window.until(lambda: window.box(item)[:2] == [100, 210], "a drag that the system ends goes back")
+    window.until(lambda: ada.elements(room)[0]["position"] == {"x": 100, "y": 210}, "for the other, too")
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_drawing_on_a_phone_shows_all_its_tools_and_its_end(ada, ben, open_window, width):
+    room = ada.room_with(ben, "Kitchen")
+    window = board_on_a_phone(open_window, ada, width)
+    window.shows('.tool[aria-label="Draw"]').click()
+    outside = window.run("""
+        return [...document.querySelectorAll(".board button")].filter((e) => e.checkVisibility()).map((e) => [e.ariaLabel, e.getBoundingClientRect()])
+            .filter(([, box]) => box.left < 0 || box.right > innerWidth).map(([name]) => name)""")
+    assert outside == []
+    window.swipe(window.one(".plane"), 60, 40)
+    window.until(lambda: len(ada.elements(room)) == 1, "a drawing")
+    window.shows('.pens [aria-label="Done"]').click()
+    window.lacks(".pens")
+
+
+def test_a_click_draws_a_dot(pair, ada):
+    first, second, room = pair
+    first.shows('.tool[aria-label="Draw"]').click()
+    first.shows(".plane.is-drawing").click()
+    second.shows(".item .ink")
+    content = ada.elements(room)[0]["content"]
+    assert content["points"] == [12, 12] and content["box"] == [24, 24]
+
+
+def test_a_phone_shows_how_much_is_new_behind_the_other_tab(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.put(room, "by Ada herself")
+    ben.put(room, "first")
+    ben.put(room, "second")
+    window = open_window(width=390, height=780)
+    window.enter(ada)
+    window.row("Kitchen").click()
+    window.shows("#tab-board .badge", "2")
+    window.until(lambda: len(window.all(".item")) == 3, "the board is there, though not in view")
+    ben.put(room, "third")
+    window.shows("#tab-board .badge", "3")
+    assert window.one("#tab-board").get_attribute("aria-label") == "Board, 3 new items on the board"
+    window.shows(".back").click()
+    window.row("Kitchen").click()
+    window.shows("#tab-board .badge", "3")
+    window.shows("#tab-board").click()
+    window.lacks(".tabs .badge")
+    ben.send(room, "a word")
+    window.shows("#tab-chat .badge", "1")
+    window.shows("#tab-chat").click()
+    window.shows(".bubble", "a word")
+    window.lacks(".tabs .badge")
+    ben.put(room, "fourth")
+    window.shows("#tab-board .badge", "1")
+
+
+def test_the_tab_is_remembered_and_in_the_address(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.room_with(ben, "Garden")
+    window = board_on_a_phone(open_window, ada)
+    window.shows(".board")
+    assert window.driver.current_url.endswith(f"#/room/{room}/board")
+    window.reload()
+    window.shows(".board")
+    window.shows(".back").click()
+    window.row("Garden").click()
+    window.shows(".composer")
+    window.driver.back()
+    window.row("Kitchen").click()
+    window.shows(".board")
+    window.shows("#tab-chat").click()
+    window.shows(".composer")
+    assert window.driver.current_url.endswith(f"#/room/{room}")
+    window.visit(ada.address, f"{room}/board")
+    window.shows(".board")
+
+
+def test_what_a_drawing_surrounds_can_be_clicked(pair, ada):
+    first, _, room = pair
+    note = ada.put(room, "inside", x=140, y=140, w=120, h=80, z=1)
+    corners = [0, 0, 220, 0, 220, 180, 0, 180, 0, 0]
+    stroke = ada.put(room, "", x=90, y=90, type="stroke", points=corners, box=[220, 180], w=220, h=180, z=2)
+    first.item(note).click()
+    first.shows(f'.item.is-chosen[data-id="{note["id"]}"]')
+    line = ActionChains(first.driver, duration=0).move_to_element_with_offset(first.item(stroke), -104, 0)
+    line.click().perform()
+    first.shows(f'.item.is-chosen[data-id="{stroke["id"]}"]')
+    first.shows(".item.is-chosen .grip")
+    line.click_and_hold().move_by_offset(-30, 0).release().perform()
+    first.until(lambda: ada.elements(room)[1]["position"] == {"x": 60, "y": 90}, "it is dragged by its line")
+
+
+def test_an_image_has_its_own_shape_and_is_shown_whole(pair, ada, pictures):
+    first, second, room = pair
+    image = ada.put(room, "", type="image", url=f"{pictures.address}/tall.png", alt="A tower")
+    item = first.item(image)
+    first.until(lambda: first.box(item)[2:] == [160, 320], "half as wide as high")
+    item.click()
+    first.lacks("dialog")
+    first.chord(Keys.SHIFT, Keys.ARROW_DOWN)
+    first.until(lambda: ada.elements(room)[0]["content"].get("h") == 328, "it is higher")
+    assert ada.elements(room)[0]["content"]["w"] == 164
+    item.click()
+    whole = first.shows("dialog .whole")
+    first.until(lambda: first.run("const { width, height } = arguments[0].getBoundingClientRect(); return Math.abs(width * 2 - height) < 2", whole), "all of it")
+    first.press(Keys.ESCAPE)
+    first.lacks("dialog")
+    first.press(Keys.ENTER)
+    first.shows("dialog .whole")
+
+
+def test_a_strangers_image_is_loaded_only_when_one_asks_for_it_or_has_answered(ada, ben, open_window, pictures):
+    room = ben.room_with(ada, "Kitchen")
+    for name in ("one", "two"):
+        ben.put(room, "", x=60 if name == "one" else 460, type="image", url=f"{pictures.address}/{name}.png", alt=name)
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".picture", "Its server learns your network address.")
+    assert pictures.asked == []
+    window.shows(".picture button", "Show image").click()
+    window.shows(".picture img")
+    window.until(lambda: pictures.asked == ["/one.png"], "only this one")
+    window.write("Who are you?")
+    window.until(lambda: len(window.all(".picture img")) == 2, "one has answered")
+
+
+def test_an_image_that_cannot_be_shown_links_to_its_address_and_is_tried_again(pair, ada, pictures):
+    first, _, room = pair
+    pictures.missing.add("/late.png")
+    ada.put(room, "", type="image", url=f"{pictures.address}/late.png", alt="The garden")
+    card = first.shows(".picture", "The garden")
+    assert "can’t be shown" in card.text
+    assert first.shows(".picture a").get_attribute("href") == f"{pictures.address}/late.png"
+    pictures.missing.clear()
+    first.shows(".picture button", "Try again").click()
+    first.shows(".picture img")
+    first.lacks(".picture button")
+
+
+def test_a_board_that_was_empty_is_empty_without_a_connection_too(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.room_with(ben, "Garden")
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".plane .empty", "Nothing on the board yet")
+    window.cut(True)
+    window.shows(".banner button")
+    window.shows(".plane .empty", "Nothing on the board yet")
+    window.row("Garden").click()
+    window.shows(".name-button", "Garden")
+    window.shows(".plane .empty", "Nothing on the board yet")
+
+
+def test_the_board_grows_with_the_text(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    note = ada.put(room, "words", x=100, y=80, w=200, h=100)
+    window = open_window(width=3440, height=1440)
+    window.enter(ada, room)
+    item = window.item(note)
+    window.until(lambda: window.box(item) == [150, 120, 300, 150], "one and a half times as large")
+    assert window.run("return [getComputedStyle(arguments[0]).fontSize, getComputedStyle(document.querySelector('.tool svg')).width]", item) == ["22.5px", "28.5px"]
+    window.drag(item, 90, 60)
+    window.until(lambda: window.box(item)[:2] == [240, 180], "it is where it was dropped")
+    window.until(lambda: ada.elements(room)[0]["position"] == {"x": 160, "y": 120}, "where it is for everybody")
+
+
+def test_a_new_note_covers_no_other_and_is_in_view(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    for number in range(12):
+        ada.put(room, f"note {number}", x=24 + number % 4 * 220, y=24 + number // 4 * 156, w=208, h=144)
+    window = open_window(width=1280, height=620)
+    window.enter(ada, room)
+    window.until(lambda: len(window.all(".item")) == 12, "the board")
+    window.shows(".tool").click()
+    window.shows("dialog textarea").send_keys("one more" + Keys.CONTROL + Keys.ENTER)
+    item = window.shows(".item", "one more")
+    covered = "const [a, b] = [...arguments].map((e) => e.getBoundingClientRect()); return a.left < b.right && a.right > b.left && a.top < b.bottom && a.bottom > b.top"
+    assert not [other for other in window.all(".item") if other != item and window.run(covered, item, other)]
+    in_view = "const box = arguments[0].getBoundingClientRect(), pane = document.querySelector('.plane').getBoundingClientRect(); return box.top >= pane.top && box.bottom <= pane.bottom"
+    window.until(lambda: window.run(in_view, item), "it is in view")
+
+
+def test_the_board_is_one_stop_of_the_tab_key_and_its_elements_have_short_names(pair, ada):
+    first, _, room = pair
+    notes = [ada.put(room, f"note {number}", x=40 + 230 * number) for number in range(3)]
+    ada.put(room, "", type="link", url="https://example.org/", title="a link", x=40, y=260)
+    first.until(lambda: len(first.all(".item")) == 4, "the board")
+    first.run("document.querySelector('.tool.end').focus()")
+    first.press(Keys.TAB)
+    assert first.focused()["name"] == "Note: note 0"
+    assert first.run("return document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent").startswith("Arrow keys move")
+    names = []
+    for key in (Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.PAGE_UP, Keys.HOME, Keys.END, Keys.HOME):
+        first.press(key)
+        names.append(first.focused()["name"][-6:])
+    assert names == ["note 1", "note 2", "a link", "note 0", "a link", "note 0", "a link", "note 0"]
+    first.press(Keys.TAB)
+    assert "item" not in first.focused()["class"].split()
+    first.chord(Keys.SHIFT, Keys.TAB)
+    assert first.focused()["name"] == "Note: note 0"
+    first.press(Keys.PAGE_DOWN)
+    first.item(notes[1])
+    first.press(Keys.DELETE + Keys.DELETE)
+    first.until(lambda: len(ada.elements(room)) == 2, "two are deleted")
+    first.until(lambda: first.run("return document.querySelectorAll('.item[tabindex=\"0\"]').length") == 1, "one stop")
+
+
+def test_colours_have_names_and_stay_apart_in_high_contrast(pair, ada):
+    first, _, room = pair
+    for tint in (0, 2):
+        ada.put(room, "words", x=60 + 230 * tint, tint=tint)
+    first.command("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}])
+    first.shows(".tool").click()
+    first.shows("dialog textarea")
+    assert first.run("return [...document.querySelectorAll('dialog .swatch')].map((e) => e.ariaLabel)") == ["Yellow", "Green", "Blue", "Pink", "White"]
+    colours = lambda selector, part="": first.run(  # noqa: E731
+        "return [...document.querySelectorAll(arguments[0])].map((e) => getComputedStyle(e, arguments[1]).backgroundColor)", selector, part)
+    assert len(set(colours("dialog .swatch", "::before"))) == 5
+    assert len(set(colours(".note"))) == 2
+
+
+def test_what_comes_back_is_behind_what_it_was_behind(pair, ada):
+    first, second, room = pair
+    # From a client that sets no order.
+    ada.put(room, "below", x=60, y=60)
+    ada.put(room, "above", x=100, y=100)
+    first.shows(".item", "above")
+    first.run("arguments[0].focus()", first.shows(".item", "below"))
+    first.press(Keys.DELETE)
+    second.lacks(".item", "below")
+    first.chord(Keys.CONTROL, "z")
+    second.shows(".item", "below")
+    for window in (first, second):
+        depth = [int(window.shows(".item", text).value_of_css_property("z-index")) for text in ("below", "above")]
+        assert depth == [0, 1]

@@ -20,7 +20,8 @@ def test_hostile_texts_are_shown_as_text_and_run_nothing(ada, parlor, open_windo
         ben.put(room, text, x=20, y=y)
         ben.put(room, text, x=260, y=y, type="link", url=text, title=text)
         ben.put(room, text, x=560, y=y, type="image", url=text, alt=text)
-        ben.put(room, text, x=860, y=y, type=f"card{number}", html=text, tint=text, w=text, z=text)
+        # "constructor" is a type like any other, and what every object has.
+        ben.put(room, text, x=860, y=y, type=f"card{number}" if number else "constructor", html=text, tint=text, w=text, z=text)
     window = open_window(height=3200)
     window.enter(ada, room)
     window.until(lambda: len(window.all(".item")) == 4 * len(HOSTILE), "the board")

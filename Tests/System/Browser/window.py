@@ -247,6 +247,14 @@ class Window:
     def release(self):
         ActionChains(self.driver).release().perform()
 
+    def swipe(self, item, x: int, y: int, end: str = "touchEnd"):
+        """Moves a finger from the middle of the item, in steps; by (0, 0), it taps. The window has to be one with touch."""
+        box = self.run("const box = arguments[0].getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]", item)
+        for step in range(11 if x or y else 1):
+            point = {"x": box[0] + x * step / 10, "y": box[1] + y * step / 10}
+            self.command("Input.dispatchTouchEvent", type="touchMove" if step else "touchStart", touchPoints=[point])
+        self.command("Input.dispatchTouchEvent", type=end, touchPoints=[])
+
     def press(self, *keys: str):
         ActionChains(self.driver).send_keys(*keys).perform()
 

@@ -1,0 +1,46 @@
+import { imageSize, TYPES } from "./board-item.js";
+import { conflictDialog, imageDialog, itemDialog } from "./board-dialog.js";
+
+/**
+ * Opens a board's elements. What the person writes is kept, or asked about, if somebody else changes or deletes the same
+ * meanwhile. `put(type, content)` makes a new element.
+ */
+export function elementEditing(board, put) {
+  const find = (id) => board.snapshot.elements.find((item) => item.id === id);
+
+  /** Returns the content of an image that can be shown as large as the window, because it was loaded. */
+  function wholeImage(id) {
+    const item = find(id);
+    return item && imageSize(item.type, item.content) ? item.content : null;
+  }
+  function open(id) {
+    const image = wholeImage(id);
+    return image ? imageDialog(image) : edit(id);
+  }
+  async function edit(id) {
+    const item = find(id);
+    if (!item || !TYPES.includes(item.type) || item.type === "stroke") return;
+    await itemDialog(item.type, item.content, false, (changes) => save(item, changes));
+  }
+  /** Saves an edit of `item`, as it was when the edit began. Resolves with false if the person wants to edit it further. */
+  async function save({ id, type, content }, changes) {
+    const current = find(id);
+    if (!current || isChangedSince(content, current.content, changes)) return settle(id, type, changes, { ...content, ...changes });
+    board.edit(id, { ...current.content, ...changes });
+    return true;
+  }
+  /** Asks what becomes of `changes`, if others have changed the same or deleted the element. `whole` has all of its fields. */
+  async function settle(id, type, changes, whole) {
+    const decision = await conflictDialog(type, whole, find(id)?.content);
+    const latest = find(id);
+    if (decision === "mine" && latest) board.edit(id, { ...latest.content, ...changes });
+    else if (decision && decision !== "theirs") put(type, whole);
+    return decision !== undefined;
+  }
+  return { edit, open, settle, wholeImage };
+}
+
+/** Returns true if `changes` would replace a field that somebody else has changed since the dialog was opened. */
+function isChangedSince(before, now, changes) {
+  return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
+}

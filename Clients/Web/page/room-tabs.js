@@ -1,0 +1,83 @@
+import { h, text } from "./dom.js";
+import { icon } from "./icons.js";
+import { t } from "./texts.js";
+import { badgeText } from "../parlor/display.js";
+import { rove } from "./menu.js";
+import { roomAddress, route } from "./route.js";
+
+const TABS = ["chat", "board"];
+/** The tab that was chosen last in each room, and the news of the boards that were not looked at since, until a reload. */
+const lastTab = new Map();
+const lastNews = new Map();
+
+/**
+ * The tabs of a room, where the screen is too narrow for both parts. Each shows how much is new in the part that is not
+ * shown.
+ * @param person the id of the person. @param unseen how many elements of others were unseen when the room was opened.
+ * @param isTabbed returns whether there are tabs. @param unread returns the number of unread messages.
+ */
+export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose }) {
+  const { roomId } = board;
+  const key = `${person}/${roomId}`;
+  const news = boardNews((lastNews.get(key) ?? 0) + unseen);
+  let chosen = route().tab ?? lastTab.get(roomId) ?? "chat";
+  const badges = TABS.map(() => h("span", { class: "badge", "aria-hidden": "true" }));
+  const tabs = TABS.map((id, index) => h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `pane-${id}`, on: { click: () => choose(id) } }, icon(id, 18), t(id), badges[index]));
+  const element = h("div", { class: "tabs" }, h("div", { class: "segments", role: "tablist", "aria-label": t("roomParts"), on: { keydown: (event) => rove(event, tabs) } }, tabs));
+
+  function choose(id) {
+    chosen = id ?? chosen;
+    lastTab.set(roomId, chosen);
+    history.replaceState(history.state, "", roomAddress(roomId, chosen));
+    tabs.forEach((tab, index) => {
+      tab.setAttribute("aria-selected", String(TABS[index] === chosen));
+      tab.tabIndex = TABS[index] === chosen ? 0 : -1;
+    });
+    onChoose(chosen);
+    draw();
+  }
+
+  function draw() {
+    news.note(board.snapshot);
+    if (!isTabbed() || chosen === "board") news.clear();
+    const counts = [isTabbed() && chosen === "board" ? unread() : 0, news.count];
+    lastNews.set(key, news.count);
+    tabs.forEach((tab, index) => {
+      const count = counts[index];
+      text(badges[index], badgeText(count));
+      tab.setAttribute("aria-label", count ? `${t(TABS[index])}, ${t(["unreadMessages", "newElements"][index], { count })}` : t(TABS[index]));
+    });
+  }
+
+  return { element, choose, draw, end: board.subscribe(draw) };
+}
+
+/**
+ * Counts the elements of others that are new on a board. The first elements that it shows are those that this device had
+ * seen before. What the server adds to them was created since, so it may be what `unseen` counts.
+ */
+function boardNews(unseen) {
+  let base = unseen;
+  let known = null;
+  let isComplete = false;
+  const fresh = new Set();
+  return {
+    get count() {
+      return isComplete ? base + fresh.size : Math.max(base, fresh.size);
+    },
+    note({ elements, isVerified }) {
+      const ids = new Set(elements.map(({ id }) => id));
+      for (const id of fresh) if (!ids.has(id)) fresh.delete(id);
+      for (const { id, isOwn } of known ? elements : []) if (!isOwn && !known.has(id)) fresh.add(id);
+      if (ids.size > 0 || isVerified) known = ids;
+      if (!isVerified || isComplete) return;
+      base = this.count;
+      isComplete = true;
+      fresh.clear();
+    },
+    clear() {
+      base = 0;
+      fresh.clear();
+    },
+  };
+}
