@@ -14,7 +14,8 @@ extension RequestDescription {
             ]),
         gives: Grant.schema, errors: [.invalidToken, .invalidField])
     static let logout = RequestDescription(
-        "Ends the session of a refresh token.", takes: .object(["refreshToken": .string]), errors: [.invalidField])
+        "Ends the session of a refresh token.", takes: .object(["refreshToken": .string]),
+        errors: [.unauthenticated, .invalidField])
     static let sessions = RequestDescription(
         "Lists the caller's sessions, the oldest first.", gives: .array(of: Session.schema))
     static let endSession = RequestDescription("Ends one of the caller's sessions.", takes: .object(["id": .id]))
@@ -50,8 +51,11 @@ extension Accounts {
     /// nobody has used the newest, or the request must come from that session: its client may have lost the answer with
     /// the newest token. Any other token is no error and ends nothing, as an old token gives no right to its session.
     func logout(_ fields: RequestFields) async throws -> Reply {
+        let current = SigningClient(fields).sessionID
+        // Neither token: the request comes from nobody.
+        if current == nil, fields["refreshToken"] == nil { throw ServiceError(.unauthenticated, "Log in first.") }
         if let token = RefreshToken(try fields.string("refreshToken")) {
-            let (current, now) = (SigningClient(fields).sessionID, clock.now())
+            let now = clock.now()
             try await database.write { try SessionsStore($0).endSession(of: token, askedIn: current, at: now) }
         }
         return Reply(.noContent)

@@ -140,6 +140,16 @@ struct SessionTests {
         #expect(try await harness.login("alice").person == alice.person)
     }
 
+    @Test(
+        "signing out without any token is refused as a request of nobody, and with an access token alone as incomplete")
+    func logoutWithoutTokens() async throws {
+        #expect(
+            await failure { try await harness.accounts.logout(RequestFields(.emptyObject)) }?.code == .unauthenticated)
+        let client = harness.client(at: "192.0.2.1", session: "s")
+        let body = try RequestFields.writing { $0.member(ClientInfo.member, client.json) }
+        #expect(await failure { try await harness.accounts.logout(body) } == .missing("refreshToken"))
+    }
+
     @Test("a malformed refresh token is refused")
     func garbage() async throws {
         let alice = try await harness.person("alice")

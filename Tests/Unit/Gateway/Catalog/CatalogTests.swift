@@ -10,7 +10,8 @@ struct CatalogTests {
     private let chat = Manifest(
         service: "chat", routes: [Route("GET", "/api/chat", "chat.list")],
         socketEvents: [SocketEvent("chat:send", "chat.send")],
-        contribution: Contribution(subject: "chat.contribute", fields: [.init("badges.chat", zero: JSONValue(0))]),
+        contribution: Contribution(
+            subject: "chat.contribute", fields: [.init("badges.chat", role: .badge("chat"), zero: JSONValue(0))]),
         hasEventLog: true, limits: [RateLimit("sends", perPerson: 1, perAddress: 2, seconds: 3)])
     private let board = Manifest(
         service: "board", routes: [Route("GET", "/api/board", "board.list")],
@@ -24,6 +25,33 @@ struct CatalogTests {
 
     private func isKnown(_ path: String, in catalog: Catalog) -> Bool {
         if case .route = catalog.routes.match("GET", ["api", path]) { true } else { false }
+    }
+
+    @Test("a service sends the events that its manifest names, those that nobody names, and its own badges")
+    func sending() {
+        func event(_ name: String, _ data: String = "{}", _ composition: Emission.Composition? = nil) throws -> Emission
+        {
+            Emission(to: .room, name, try JSONValue(parsing: data), composition: composition)
+        }
+        var chat = chat
+        chat.emits = ["chat:new"]
+        let catalog = Catalog(required: []).adding(chat).adding(board)
+        for (service, emission, maySend) in [
+            ("chat", try? event("chat:new"), true), ("board", try? event("chat:new"), false),
+            ("board", try? event("board:moved"), true), ("unknown", try? event("chat:new"), false),
+            ("chat", try? event("sync:done"), false), ("chat", try? event("room:badges"), false),
+            ("chat", try? event("room:badges", #"{"badges":{"chat":1}}"#, .badges), true),
+            ("board", try? event("room:badges", #"{"badges":{"chat":1}}"#, .badges), false),
+            ("chat", try? event("room:badges", #"{"badges":{"chat":1,"board":2}}"#, .badges), false),
+        ] {
+            #expect(
+                emission.map { catalog.maySend($0, from: service) } == maySend, "\(service) \(emission?.event ?? "")")
+        }
+        var thief = Manifest(service: "thief")
+        thief.emits = ["chat:new"]
+        #expect(catalog.conflict(with: thief)?.holder == "chat")
+        thief.emits = ["room:presence"]
+        #expect(catalog.conflict(with: thief)?.holder == Catalog.gateway)
     }
 
     @Test("the catalog combines what all services offer")
