@@ -41,6 +41,14 @@ extension Parlor {
         }
     }
 
+    /// Leaves a message's event out of later replays. Its entry stays, as cursors count entries.
+    mutating func forgetText(of messageID: String, in roomID: String) {
+        let index = log.lastIndex {
+            $0.roomID == roomID && $0.event == "message:new" && $0.data["message"]?["id"]?.string == messageID
+        }
+        if let index { log[index].audience = .everyone }
+    }
+
     /// Sends a room an event that is never replayed, such as typing and presence.
     mutating func emitVolatile(
         _ event: String, _ members: [String: JSON], in roomID: String, exceptFor userID: String? = nil

@@ -43,6 +43,7 @@ extension Parlor {
         let time = stamp()
         room.messagesUpdatedAt = time
         rooms[room.id] = room
+        forgetText(of: id, in: room.id)
         let payload: [String: JSON] = ["messageId": .string(id), "deletedBy": .string(userID)]
         emit("message:deleted", .object(payload), to: .room, in: room.id)
         let global = payload.merging(["messagesUpdatedAt": .string(WireTime.seconds(time))]) { $1 }

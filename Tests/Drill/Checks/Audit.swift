@@ -124,11 +124,12 @@ struct Audit {
     // MARK: Received events
 
     private mutating func checkDeliveries() {
+        let deleted = Set(books.messages.lazy.filter(\.isDeleted).map(\.id))
         for (roomID, people) in participants.rooms {
             for person in people where !participants.absentees.contains(person) {
                 let log = logs[person]
                 for (stream, deliveryLog, reported) in [
-                    ("messages", log?.received.chats[roomID], books.chats[roomID]),
+                    ("messages", log?.received.chats[roomID]?.leavingOut(deleted), books.chats[roomID]),
                     ("elements", log?.received.boards[roomID], books.boards[roomID]),
                 ] {
                     let verdict = DeliveryVerdict(deliveryLog ?? DeliveryLog(), of: reported ?? [])

@@ -8,8 +8,25 @@ struct DeliveryLog: Sendable {
     }
 
     private(set) var items: [Item] = []
+    /// The messages of `message:new`, by event.
+    private var messages: [EventKey: String] = [:]
 
-    mutating func receive(_ key: EventKey) { items.append(.event(key)) }
+    /// - Parameter message: the id of the message that the event brings; nil for any other event.
+    mutating func receive(_ key: EventKey, message: String? = nil) {
+        items.append(.event(key))
+        if let message { messages[key] = message }
+    }
+
+    /// Returns the log without the events that brought these messages. Whether a client got them depends on when it came back:
+    /// once a message is deleted, its event is in no log and no replay.
+    func leavingOut(_ deleted: Set<String>) -> DeliveryLog {
+        var rest = self
+        rest.items.removeAll { item in
+            guard case .event(let key) = item, let id = messages[key] else { return false }
+            return deleted.contains(id)
+        }
+        return rest
+    }
 
     mutating func noteGap() { if items.last != .gap { items.append(.gap) } }
 }

@@ -95,7 +95,8 @@ actor SimulatedClient {
         switch String(decoding: name, as: UTF8.self) {
         case "message:new":
             guard let message = data["message"]?.object, let roomID = message["roomId"]?.string else { return }
-            log.received.chats[roomID, default: DeliveryLog()].receive(EventKey(name, data))
+            log.received.chats[roomID, default: DeliveryLog()].receive(
+                EventKey(name, data), message: message["id"]?.string)
             if let id = message["id"]?.string, message["senderId"]?.string != person.id {
                 unread[roomID, default: []].append(id)
             }

@@ -57,6 +57,14 @@ struct HearingTests {
     @Test("an event that arrives after a later one is out of order, and not lost")
     func outOfOrder() { #expect(verdict([1, 3, 2], of: [1, 2, 3]) == expected(3, outOfOrder: 1)) }
 
+    @Test("the event of a message that was deleted since is neither missed nor unknown")
+    func deleted() {
+        var received = DeliveryLog()
+        for id in [1, 2, 3] as [UInt64] { received.receive(EventKey(hash: id), message: "\(id)") }
+        received.receive(EventKey(hash: 4))
+        #expect(DeliveryVerdict(received.leavingOut(["2", "4"]), of: keys([1, 3, 4])) == expected(3))
+    }
+
     @Test("an event that no log has is unknown")
     func unknown() { #expect(verdict([1, 9], of: [1]) == expected(1, unknown: 1)) }
 

@@ -13,7 +13,7 @@ extension Journey {
         let back = try await ada.phone(since: cursor)
         // The order between the logs of different services is not fixed.
         for event in [
-            "message:new", "message:deleted", "room:badges", "message:new", "element:created", "room:updated",
+            "message:deleted", "room:badges", "message:new", "element:created", "room:updated",
             "sync:done",
         ] {
             try await back.event(event)
