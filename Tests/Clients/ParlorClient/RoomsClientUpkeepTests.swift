@@ -90,7 +90,7 @@ struct RoomsClientUpkeepTests {
         await client.stop()
     }
 
-    @Test("a room entered again on the same connection fetches no page, and has the events meanwhile")
+    @Test("a room entered again on the same connection has the events meanwhile, and fetches only what a deletion left out")
     func freshCache() async throws {
         for number in 1...60 { try home.server.post("\(number)", in: home.roomID, by: home.ada.id) }
         let client = try await home.connected()
@@ -114,7 +114,8 @@ struct RoomsClientUpkeepTests {
             await lookUntil { home.device.requests.count { $0 == "room:leave" } > left }
             await TestClock.settle()
         }
-        #expect(pages() == before)
+        // The deleted message is in no replay. Its number is missing, so the client asks once.
+        #expect(pages() == before + 1)
         // After a reconnect, events of a room that is not open may be missing, so a page is fetched.
         home.device.dropSockets()
         await lookUntil { client.connection != .connected }
