@@ -90,7 +90,7 @@ struct RoomsClientUpkeepTests {
         await client.stop()
     }
 
-    @Test("a room entered again on the same connection has the events meanwhile, and fetches only what a deletion left out")
+    @Test("a room entered again on the same connection has the events meanwhile, and asks only for a deleted one")
     func freshCache() async throws {
         for number in 1...60 { try home.server.post("\(number)", in: home.roomID, by: home.ada.id) }
         let client = try await home.connected()
