@@ -102,7 +102,7 @@ func gateway() -> [Target] {
             exclude: ["README.md"], swiftSettings: settings)
     }
     let parts = [
-        part("GatewayCatalog", "Catalog", ["EventLog", "Logging", "Security", "Workers"]),
+        part("GatewayCatalog", "Catalog", ["EventLog", "Logging", "Security", "SocketIO", "Workers"]),
         part("GatewayLimits", "Limits", ["GatewayCatalog"]),
         part("APIDocuments", "APIDocuments", ["GatewayCatalog", "HTTP", "Logging", "Security"]),
         part("GatewayPresence", "Presence", []),

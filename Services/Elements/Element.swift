@@ -119,6 +119,11 @@ struct ElementPosition: Sendable, Equatable {
         let field = "position.\(name)"
         guard let value = object[name], !value.isNull else { throw .missing(field) }
         guard value.kind == .number else { throw .wrongType(field, "a number") }
+        // Services on the bus may send numbers that the edge refuses.
+        guard value.bytes.count <= JSONValue.maxNumberLength else {
+            throw .invalid(field, "has to be written in at most \(JSONValue.maxNumberLength) characters")
+        }
+        guard value.double != nil else { throw .invalid(field, "is too large a number") }
         return value
     }
 }

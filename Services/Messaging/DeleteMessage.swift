@@ -16,16 +16,14 @@ extension Messaging {
         let (room, caller) = (request.room, request.caller)
         return try await database.write { connection in
             let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))
-            guard let (senderID, sentAt) = try messages.sending(of: messageID, in: room.roomID) else {
+            guard let senderID = try messages.sender(of: messageID, in: room.roomID) else {
                 throw ServiceError.messageNotFound
             }
             guard senderID == caller.userID else {
                 throw ServiceError(.forbidden, "Only the sender of a message can delete it.")
             }
             try messages.erase(messageID)
-            try EventLog.removeEmissions(at: sentAt, roomID: room.roomID, on: connection) {
-                if case .messageSent(messageID, _, _) = $0 { true } else { false }
-            }
+            try EventLog.removeEmissions(ofMessage: messageID, roomID: room.roomID, on: connection)
             let readers = Set(try messages.eraseReceipts(of: messageID))
             let now = clock.now()
             let time = try chats.touch(room.roomID, at: now)

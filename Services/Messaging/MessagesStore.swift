@@ -21,11 +21,10 @@ struct MessagesStore {
     }
 
     /// Returns a message's sender; nil if there is no such message in this room, or it is deleted.
-    func sending(of messageID: String, in roomID: String) throws -> (senderID: String, at: Timestamp)? {
+    func sender(of messageID: String, in roomID: String) throws -> String? {
         try connection.first(
-            "SELECT sender_id, created_at FROM messages WHERE id = $1 AND room_id = $2 AND text IS NOT NULL",
-            messageID, roomID
-        ) { ($0.text(0), $0.time(1)) }
+            "SELECT sender_id FROM messages WHERE id = $1 AND room_id = $2 AND text IS NOT NULL", messageID, roomID
+        ) { $0.text(0) }
     }
 
     /// Returns messages before a `seq`, newest first.

@@ -42,7 +42,7 @@ struct Room: Sendable {
 extension Participant {
     /// The first name, or the username if the first name is blank.
     fileprivate var friendlyName: String {
-        guard let firstName, firstName.contains(where: { !$0.isWhitespace }) else { return username }
+        guard let firstName, !firstName.isBlank else { return username }
         return firstName
     }
 }

@@ -1,4 +1,5 @@
 import Contracts
+import SocketIO
 
 /// The announced services: everything that the gateway offers beyond its own endpoints.
 ///
@@ -154,10 +155,10 @@ extension Catalog {
     /// The gateway's name as the holder of its own claims, which no service can have.
     package static let gateway = "gateway"
 
-    /// The events that only the gateway sends, or completes.
-    private static let ownEvents = [
-        "sync:done", "room:presence", "message:typing", "room:badges", "request:error",
-    ]
+    /// The events that only the gateway sends, or completes, and those that client libraries take for their own: a library
+    /// would run its handler of the connection's end, with a service's payload.
+    private static let ownEvents =
+        ["sync:done", "room:presence", "message:typing", "room:badges", "request:error"] + SocketIOPacket.reservedNames
 
     /// Returns true if a service may send clients an event.
     func maySend(_ emission: Emission, from service: String) -> Bool {

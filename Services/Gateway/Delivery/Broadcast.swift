@@ -22,8 +22,7 @@ package final class Broadcast: Sendable {
     init(_ entry: LogEntry, of stream: String, maySend: (Emission) -> Bool = { _ in true }) {
         position = StreamPosition(stream: stream, seq: entry.seq)
         self.entry = entry
-        // A client library would run its handler of the connection's end, with a service's payload.
-        items = entry.emissions.filter { !SocketIOPacket.isReserved($0.event) && maySend($0) }.map { emission in
+        items = entry.emissions.filter(maySend).map { emission in
             Item(
                 emission: emission,
                 packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)

@@ -26,19 +26,14 @@ struct ReplayBuffer {
         /// The indices of each person's entries: those of the participants, and of others who are sent an event.
         var byPerson: [String: [Int]] = [:]
 
-        /// Removes the events of a message that was deleted, so that nobody who catches up gets its text.
-        mutating func removeEvents(ofMessage id: String, in roomID: String, of stream: String) -> Bool {
-            let index = entries.lastIndex { broadcast in
-                guard broadcast.roomID == roomID, case .messageSent(id, _, _) = broadcast.entry.fact else {
-                    return false
-                }
-                return true
-            }
-            guard let index else { return false }
+        /// If the entry deletes a message, removes the message's events, so that nobody who catches up gets its text.
+        mutating func removeEvents(deletedBy deletion: Broadcast) {
+            guard let id = deletion.deletedMessage,
+                let index = entries.lastIndex(where: { $0.roomID == deletion.roomID && $0.entry.sentMessage == id })
+            else { return }
             bytes -= entries[index].entry.emissionsJSON.bytes.count
-            entries[index] = Broadcast(entries[index].entry.withoutEmissions, of: stream)
+            entries[index] = Broadcast(entries[index].entry.withoutEmissions, of: deletion.position.stream)
             bytes += entries[index].entry.emissionsJSON.bytes.count
-            return true
         }
 
         mutating func append(_ broadcast: Broadcast) {
@@ -98,11 +93,8 @@ struct ReplayBuffer {
             stream.old = stream.young
             stream.young = Generation()
         }
-        if let id = broadcast.deletedMessage {
-            _ =
-                stream.young.removeEvents(ofMessage: id, in: broadcast.roomID, of: position.stream)
-                || stream.old.removeEvents(ofMessage: id, in: broadcast.roomID, of: position.stream)
-        }
+        stream.young.removeEvents(deletedBy: broadcast)
+        stream.old.removeEvents(deletedBy: broadcast)
         stream.young.append(broadcast)
     }
 
@@ -124,6 +116,8 @@ struct ReplayBuffer {
         else { return }
         known.start = start
         for entry in entries { known.old.append(entry) }
+        // They may have been read before these deletions.
+        for deletion in known.young.entries { known.old.removeEvents(deletedBy: deletion) }
         streams[stream] = known
     }
 

@@ -61,20 +61,15 @@ public struct EventLog: Sendable {
         return entry.seq
     }
 
-    /// Removes the emissions of a room's entry, because what they quote was deleted: nobody who catches up gets them. Does
-    /// nothing if there is no such entry, as after a day.
+    /// Removes the emissions of the entry that sent a message, because the message was deleted: nobody who catches up gets
+    /// its text. Does nothing if the entry was pruned.
     ///
     /// It reads the room's entries in the log.
-    ///
-    /// - Parameters:
-    ///   - time: the time of the entry.
-    ///   - isIt: whether this is the entry's fact.
-    public static func removeEmissions(
-        at time: Timestamp, roomID: String, on connection: any Connection, where isIt: (Fact) -> Bool
-    ) throws {
+    public static func removeEmissions(ofMessage id: String, roomID: String, on connection: any Connection) throws {
         let found = try connection.all(
-            "SELECT \(columns) FROM events WHERE room_id = $1 AND at = $2", roomID, time.milliseconds, body: entry)
-        guard let written = found.first(where: { $0.fact.map(isIt) ?? false }) else { return }
+            "SELECT \(columns) FROM events WHERE room_id = $1 AND emissions LIKE $2", roomID, "%\"id\":\"\(id)\"%",
+            body: entry)
+        guard let written = found.first(where: { $0.sentMessage == id }) else { return }
         let rest = written.withoutEmissions
         try connection.execute(
             "UPDATE events SET emissions = $2, digest = $3 WHERE seq = $1", rest.seq, rest.emissionsJSON, rest.digest)

@@ -74,6 +74,11 @@ public final class LogEntry: CommitEvent {
 }
 
 extension LogEntry {
+    /// The message that this entry sends; nil for any other entry.
+    public var sentMessage: String? {
+        if case .messageSent(let id, _, _) = fact { id } else { nil }
+    }
+
     /// This entry without its emissions, because what they quote was deleted. Its fact stays, and so does its digest:
     /// positions after it are valid.
     public var withoutEmissions: LogEntry {

@@ -31,13 +31,10 @@ public struct SocketIOPacket: Sendable, Equatable {
     /// keeps attachments.
     public internal(set) var attachments: [[UInt8]] = []
 
-    /// Names that the client libraries use for themselves (the reference parser's list).
-    private static let reservedNames: Set<String> = [
+    /// Names of events that client libraries use for their own (the reference parser's list). No other event may have one.
+    public static let reservedNames: Set<String> = [
         "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
     ]
-
-    /// Returns true if client libraries take an event of this name for one of their own. It must not be sent.
-    public static func isReserved(_ eventName: String) -> Bool { reservedNames.contains(eventName) }
 
     private static let maxNamespaceBytes = 255
 
@@ -164,7 +161,7 @@ public struct SocketIOPacket: Sendable, Equatable {
             }
         case .event, .binaryEvent:
             guard let eventName else { throw ProtocolViolation("an event without a name") }
-            guard !Self.isReserved(eventName) else { throw ProtocolViolation("a reserved event name") }
+            guard !Self.reservedNames.contains(eventName) else { throw ProtocolViolation("a reserved event name") }
         case .ack, .binaryAck:
             guard id != nil, payload?.kind == .array else { throw ProtocolViolation("an ACK without id or arguments") }
         }

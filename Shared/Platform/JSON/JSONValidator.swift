@@ -5,17 +5,17 @@ import Text
 struct JSONValidator {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let maxDepth: Int
-    private let boundsMarks: Bool
+    private let isBounded: Bool
     private var position = 0
     private var levels = Levels()
     private var marks = CombiningMarks()
 
     /// Returns the range of the value in `bytes`, without the white space around it.
     static func validate(
-        _ bytes: ArraySlice<UInt8>, maxDepth: Int, boundsMarks: Bool
+        _ bytes: ArraySlice<UInt8>, maxDepth: Int, isBounded: Bool
     ) throws(JSONError) -> Range<Int> {
         let result: Result<Range<Int>, JSONError> = bytes.withUnsafeBufferPointer { buffer in
-            var validator = JSONValidator(bytes: buffer, maxDepth: maxDepth, boundsMarks: boundsMarks)
+            var validator = JSONValidator(bytes: buffer, maxDepth: maxDepth, isBounded: isBounded)
             do throws(JSONError) {
                 return .success(try validator.document())
             } catch {
@@ -26,10 +26,10 @@ struct JSONValidator {
         return range.lowerBound + bytes.startIndex..<range.upperBound + bytes.startIndex
     }
 
-    private init(bytes: UnsafeBufferPointer<UInt8>, maxDepth: Int, boundsMarks: Bool) {
+    private init(bytes: UnsafeBufferPointer<UInt8>, maxDepth: Int, isBounded: Bool) {
         self.bytes = bytes
         self.maxDepth = maxDepth
-        self.boundsMarks = boundsMarks
+        self.isBounded = isBounded
     }
 
     private mutating func document() throws(JSONError) -> Range<Int> {
@@ -130,12 +130,9 @@ struct JSONValidator {
         while let byte = current, byte.isASCIIDigit { position += 1 }
     }
 
-    /// The length limit of a number. Doubles need 25 characters; Python refuses integers of more than 4,300 digits, and would
-    /// be ended by one that a server had accepted.
-    private static let maxNumberLength = 64
-
     private mutating func number() throws(JSONError) {
         let start = position
+        var hasExponent = false
         if current == UInt8(ascii: "-") { position += 1 }
         if current == UInt8(ascii: "0") { position += 1 } else { try digits() }
         if current == UInt8(ascii: ".") {
@@ -143,19 +140,21 @@ struct JSONValidator {
             try digits()
         }
         if current == UInt8(ascii: "e") || current == UInt8(ascii: "E") {
+            hasExponent = true
             position += 1
             if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
             try digits()
-            // Without an exponent, a number of that length is finite.
-            let text = bytes[start..<position].prefix(Self.maxNumberLength)
-            guard Double(String(decoding: text, as: UTF8.self))?.isFinite == true else {
-                throw failure("a number beyond a double")
-            }
-        }
-        guard position - start <= Self.maxNumberLength else {
-            throw failure("a number of more than \(Self.maxNumberLength) characters")
         }
         if let byte = current, !byte.endsJSONScalar { throw failure("not a number") }
+        guard isBounded else { return }
+        let text = bytes[start..<position]
+        guard text.count <= JSONValue.maxNumberLength else {
+            throw failure("a number of more than \(JSONValue.maxNumberLength) characters")
+        }
+        // Without an exponent, a number of that length is finite.
+        guard !hasExponent || Double(String(decoding: text, as: UTF8.self))?.isFinite == true else {
+            throw failure("a number beyond a double")
+        }
     }
 
     private mutating func string() throws(JSONError) {
@@ -239,7 +238,7 @@ struct JSONValidator {
     }
 
     private mutating func count(_ scalar: UInt32) throws(JSONError) {
-        guard boundsMarks, !marks.accept(scalar) else { return }
+        guard isBounded, !marks.accept(scalar) else { return }
         throw failure("more than \(CombiningMarks.maxInARow) combining marks in a row", .text)
     }
 }

@@ -13,22 +13,23 @@ public struct JSONValue: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - maxDepth: the limit for the nesting of arrays and objects.
-    ///   - boundsMarks: true to refuse strings that could not be compared or hashed in linear time
-    ///     (`CombiningMarks`). False for text that was stored before this limit existed.
+    ///   - isBounded: true to refuse what other programs may not be able to read: strings that could not be compared or
+    ///     hashed in linear time (`CombiningMarks`), and numbers beyond a double or of more than `maxNumberLength`
+    ///     characters. False for text that was stored before these limits existed.
     /// - Throws: `JSONError` at the first byte that is not JSON: bad grammar, bad UTF-8, half a surrogate
     ///   pair, a raw control character in a string, nesting deeper than `maxDepth`, or anything but white
     ///   space after the value.
     public init(
-        parsing bytes: ArraySlice<UInt8>, maxDepth: Int = JSONValue.defaultMaxDepth, boundsMarks: Bool = true
+        parsing bytes: ArraySlice<UInt8>, maxDepth: Int = JSONValue.defaultMaxDepth, isBounded: Bool = true
     ) throws(JSONError) {
-        let range = try JSONValidator.validate(bytes, maxDepth: maxDepth, boundsMarks: boundsMarks)
+        let range = try JSONValidator.validate(bytes, maxDepth: maxDepth, isBounded: isBounded)
         self.bytes = bytes[range]
     }
 
     public init(
-        parsing bytes: [UInt8], maxDepth: Int = JSONValue.defaultMaxDepth, boundsMarks: Bool = true
+        parsing bytes: [UInt8], maxDepth: Int = JSONValue.defaultMaxDepth, isBounded: Bool = true
     ) throws(JSONError) {
-        try self.init(parsing: bytes[...], maxDepth: maxDepth, boundsMarks: boundsMarks)
+        try self.init(parsing: bytes[...], maxDepth: maxDepth, isBounded: isBounded)
     }
 
     public init(parsing text: String, maxDepth: Int = JSONValue.defaultMaxDepth) throws(JSONError) {
@@ -47,6 +48,9 @@ public struct JSONValue: Sendable, Hashable {
     /// The default limit of nesting: deeper than any client's content, and shallow enough for a recursive
     /// decoder.
     public static let defaultMaxDepth = 512
+
+    /// The length limit of a number. Doubles need 25 characters; Python refuses integers of more than 4,300 digits.
+    public static let maxNumberLength = 64
 
     public static let null = JSONValue(trusted: Array("null".utf8))
     public static let emptyObject = JSONValue(trusted: Array("{}".utf8))
@@ -81,7 +85,7 @@ public struct JSONValue: Sendable, Hashable {
         return JSONScanner.integer(bytes)
     }
 
-    /// The number; nil for any other kind. Each is finite: a parsed text has none beyond a double (`1e400`).
+    /// The number, if it is finite; nil for any other kind, and for a number beyond a double (`1e400`).
     public var double: Double? {
         guard kind == .number, let value = Double(String(decoding: bytes, as: UTF8.self)), value.isFinite else {
             return nil

@@ -61,6 +61,18 @@ struct CreatingElementsTests {
         }
     }
 
+    @Test(
+        "a number that the edge refuses is no coordinate for a service on the bus either",
+        arguments: ["1e400", "0." + String(repeating: "1", count: JSONValue.maxNumberLength)])
+    func unboundedNumber(digits: String) async throws {
+        let json = #"{"roomId":"\#(ElementsHarness.room)","type":"a","position":{"x":\#(digits),"y":1}}"#
+        let data = try JSONValue(parsing: Array(json.utf8), isBounded: false)
+        try await ElementsHarness.serving { harness in
+            let refusal = await harness.refusal("elements.create", by: Caller(ElementsHarness.alice), data)
+            #expect(refusal?.code == .invalidField)
+        }
+    }
+
     @Test("another's room shows no elements, and looks like one that does not exist")
     func authorisation() async throws {
         try await ElementsHarness.serving { harness in

@@ -19,8 +19,8 @@ struct JSONMarksTests {
 
     private static let most = CombiningMarks.maxInARow
 
-    private func isTaken(_ json: String, boundsMarks: Bool = true) -> Bool {
-        (try? JSONValue(parsing: Array(json.utf8), boundsMarks: boundsMarks)) != nil  // nil: refused
+    private func isTaken(_ json: String, isBounded: Bool = true) -> Bool {
+        (try? JSONValue(parsing: Array(json.utf8), isBounded: isBounded)) != nil  // nil: refused
     }
 
     @Test("a string with more marks in a row than the limit is refused, also if they are escaped or in a name")
@@ -43,6 +43,6 @@ struct JSONMarksTests {
 
     @Test("values stored before there was a limit can be read")
     func unbounded() {
-        #expect(isTaken("\"\(Self.marks(10_000))\"", boundsMarks: false))
+        #expect(isTaken("\"\(Self.marks(10_000))\"", isBounded: false))
     }
 }

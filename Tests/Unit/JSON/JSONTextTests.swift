@@ -123,6 +123,14 @@ struct JSONTextTests {
         #expect(throws: JSONError.self) { try JSONValue(parsing: "{\"a\":[\(text)]}") }
     }
 
+    @Test(
+        "numbers stored before there was a limit can be read",
+        arguments: [("1e309", nil), ("1" + String(repeating: "0", count: 70), 1e70)])
+    func unbounded(text: String, double: Double?) throws {
+        let value = try JSONValue(parsing: Array(text.utf8), isBounded: false)
+        #expect(value.text == text && value.double == double)
+    }
+
     @Test("a number of 64 characters is accepted")
     func longest() throws {
         for text in [String(repeating: "9", count: 64), "1e" + String(repeating: "0", count: 61) + "1"] {

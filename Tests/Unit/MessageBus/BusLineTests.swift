@@ -62,6 +62,15 @@ struct BusLineTests {
         #expect(throws: BusLineError.self) { _ = try read(text) }
     }
 
+    @Test("numbers and marks over the limits are read: they may have been stored before there were limits")
+    func unbounded() throws {
+        for json in ["[1e400]", String(repeating: "9", count: 100), "\"\(String(repeating: "\u{301}", count: 1000))\""]
+        {
+            let value = Array(json.utf8).withUnsafeBytes { $0.value(at: $0.indices) }
+            #expect(value?.text == json)
+        }
+    }
+
     @Test("a written line reads back unchanged")
     func roundTrip() throws {
         var out: [UInt8] = []

@@ -117,7 +117,10 @@ struct ChannelTests {
             let block = [UInt8](repeating: 7, count: 1 << 20)
             #expect(await on(loop) { channel.stalledSince } == nil)
             for _ in 0..<16 { await on(loop) { channel.write(block) } }
-            let (pending, since, now) = await on(loop) { (channel.pendingBytes, channel.stalledSince, loop.now) }
+            let (pending, since, now) = await on(loop) {
+                channel.flush()
+                return (channel.pendingBytes, channel.stalledSince, loop.now)
+            }
             #expect(pending > 0)
             #expect(try #require(since) <= now)
             #expect(try client.receive(16 << 20).count == 16 << 20)

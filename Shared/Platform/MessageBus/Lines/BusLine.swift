@@ -126,7 +126,7 @@ extension UnsafeRawBufferPointer {
     package func value(at range: Range<Int>?) -> JSONValue? {
         guard let range else { return nil }
         do throws(JSONError) {
-            return try JSONValue(parsing: Array(self[range]), boundsMarks: false)
+            return try JSONValue(parsing: Array(self[range]), isBounded: false)
         } catch {
             return nil
         }

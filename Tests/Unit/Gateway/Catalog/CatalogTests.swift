@@ -39,7 +39,8 @@ struct CatalogTests {
         for (service, emission, maySend) in [
             ("chat", try? event("chat:new"), true), ("board", try? event("chat:new"), false),
             ("board", try? event("board:moved"), true), ("unknown", try? event("chat:new"), false),
-            ("chat", try? event("sync:done"), false), ("chat", try? event("room:badges"), false),
+            ("chat", try? event("sync:done"), false), ("chat", try? event("disconnect"), false),
+            ("chat", try? event("room:badges"), false),
             ("chat", try? event("room:badges", #"{"badges":{"chat":1}}"#, .badges), true),
             ("board", try? event("room:badges", #"{"badges":{"chat":1}}"#, .badges), false),
             ("chat", try? event("room:badges", #"{"badges":{"chat":1,"board":2}}"#, .badges), false),
