@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryStorage } from "../../Clients/Web/parlor/parlor.js";
-import { browser } from "./support/browser.mjs";
 import { Network } from "./support/network.mjs";
-import { caughtUp } from "./support/pair.mjs";
+import { twoTabs } from "./support/pair.mjs";
 
 const stored = async (storage, { id }) => (await storage.readAll(`${id}/cache/drafts/`)).map(([, text]) => text);
 
@@ -47,12 +46,7 @@ test("what is written while stored drafts are read stays", async () => {
 });
 
 test("tabs show the same drafts, and signing out in one leaves none, also if another has just been typed in", async () => {
-  const network = new Network();
-  const { parlor: server, clock } = network;
-  const ada = server.addPerson("ada");
-  const tabs = browser();
-  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
-  await caughtUp(clock, one, two);
+  const { clock, tabs, one, two } = await twoTabs();
   one.parlor.drafts.keep("room", "from one");
   await clock.advance(1_000);
   assert.deepEqual(two.parlor.drafts.snapshot, { room: "from one" });

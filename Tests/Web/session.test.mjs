@@ -3,16 +3,10 @@ import { test } from "node:test";
 import { memoryStorage } from "../../Clients/Web/parlor/parlor.js";
 import { browser, fillable } from "./support/browser.mjs";
 import { Network } from "./support/network.mjs";
-import { caughtUp } from "./support/pair.mjs";
+import { caughtUp, twoTabs } from "./support/pair.mjs";
 
 test("two tabs refresh once, and both stay signed in", async () => {
-  const network = new Network();
-  const { parlor: server, clock } = network;
-  server.tokenLife = 300_000;
-  const ada = server.addPerson("ada");
-  const tabs = browser();
-  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
-  await caughtUp(clock, one, two);
+  const { server, clock, one, two } = await twoTabs({ tokenLife: 300_000 });
   await clock.advance(290_000);
   const before = one.parlor.session.snapshot;
   await Promise.all([one.parlor.rooms.refresh(), two.parlor.rooms.refresh(), clock.advance(100)]);
@@ -60,14 +54,8 @@ test("an account that is started again while it stops goes on", async () => {
 });
 
 test("sign-ins are listed and ended, and a new password leaves this one alone, which goes on in all tabs", async () => {
-  const network = new Network();
-  const { parlor: server, clock } = network;
-  server.tokenLife = 300_000;
-  const ada = server.addPerson("ada");
-  const tabs = browser();
-  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  const { server, clock, ada, one, two } = await twoTabs({ tokenLife: 300_000 });
   const { session } = one.parlor;
-  await caughtUp(clock, one, two);
   const during = async (call) => (await Promise.all([call, clock.advance(1_000)]))[0];
   const elsewhere = [1, 2, 3].map(() => server.openSession(ada).refreshToken);
   const ids = async () => (await during(session.signIns())).filter(({ current }) => !current).map(({ id }) => id).filter((id) => elsewhere.includes(id));
@@ -85,12 +73,7 @@ test("sign-ins are listed and ended, and a new password leaves this one alone, w
 });
 
 test("a password that is changed while another tab renews the session signs nobody out", async () => {
-  const network = new Network();
-  const { parlor: server, clock } = network;
-  const ada = server.addPerson("ada");
-  const tabs = browser();
-  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
-  await caughtUp(clock, one, two);
+  const { clock, one, two } = await twoTabs();
   const changing = one.parlor.session.changePassword("correct horse", "another one");
   const renewing = two.parlor.session.tokenReplacing(await two.parlor.session.token());
   await Promise.all([changing, renewing, clock.advance(1_000)]);
@@ -98,13 +81,8 @@ test("a password that is changed while another tab renews the session signs nobo
 });
 
 test("if the session ends by itself, all tabs have the failure, and after a sign-out none has one", async () => {
-  const network = new Network();
-  const { parlor: server, clock } = network;
-  const ada = server.addPerson("ada");
-  const tabs = browser();
-  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  const { server, clock, ada, one, two } = await twoTabs();
   const failures = () => [one, two].map(({ parlor }) => parlor.session.snapshot.failure?.code ?? null);
-  await caughtUp(clock, one, two);
   // Only the first tab finds out from the server.
   two.wires.cut();
   server.tokens.clear();

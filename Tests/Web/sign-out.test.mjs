@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { memoryStorage } from "../../Clients/Web/parlor/parlor.js";
 import { browser, fillable } from "./support/browser.mjs";
 import { Network } from "./support/network.mjs";
-import { caughtUp, texts } from "./support/pair.mjs";
+import { caughtUp, texts, twoTabs } from "./support/pair.mjs";
 
 test("signing out with a token that has expired ends the session on the server too", async () => {
   const network = new Network();
@@ -113,12 +113,7 @@ test("a session that the server cannot end yet does not hold up another", async 
 });
 
 test("signing out in one tab signs out all, and leaves nothing", async () => {
-  const network = new Network();
-  const { parlor: server, clock } = network;
-  const ada = server.addPerson("ada");
-  const tabs = browser();
-  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
-  await caughtUp(clock, one, two);
+  const { clock, tabs, one, two } = await twoTabs();
   await clock.advance(1_000);
   await Promise.all([one.parlor.session.logout(), clock.advance(100)]);
   assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedOut", "signedOut"]);

@@ -29,7 +29,6 @@ export function roomListView(parlor, redraw) {
   const addLater = onceAFrame(() => addMore());
   /** Everything that the list shows. The first rows are made at once, the others in later frames. */
   let entries = [];
-  const menu = accountMenu(parlor, redraw);
   const filter = h("input", { class: "input", type: "search", placeholder: t("filterRooms"), "aria-label": t("filterRooms"), autocomplete: "off", on: {
     input: () => draw(),
     keydown: (event) => {
@@ -64,7 +63,7 @@ export function roomListView(parlor, redraw) {
     h("header", { class: "side-head" },
       wordmark(),
       h("button", { class: "icon-button primary", type: "button", "aria-label": t("newRoom"), title: t("newRoom"), on: { click: () => newRoom(parlor) } }, icon("plus")),
-      menu.element),
+      accountMenu(parlor, redraw)),
     h("div", { class: "side-tools" },
       h("div", { class: "search" }, icon("search", 18), filter),
       h("div", { class: "tool-row" },
@@ -267,7 +266,6 @@ export function roomListView(parlor, redraw) {
       entries = [];
       ends.forEach((end) => end());
       clearInterval(clock);
-      menu.close();
     },
   };
 }

@@ -56,7 +56,7 @@ def test_the_theme_follows_the_system_and_the_choice(ada, ben, open_window):
     light.enter(ben)
     light.row("Kitchen")
     assert brightness(light) > 600
-    light.shows("[aria-haspopup]").click()
+    light.account_menu()
     light.until(lambda: light.all(".menu [role=radio]")[2], "the choices").click()
     light.until(lambda: brightness(light) < 200, "dark by choice")
     light.reload()
@@ -67,8 +67,7 @@ def test_the_language_is_chosen_and_kept(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     window = open_window()
     window.enter(ada, room)
-    window.shows("[aria-haspopup]").click()
-    window.shows(".menu [role=radio]", "Deutsch").click()
+    window.account_menu("Deutsch")
     window.until(lambda: "Nachricht" in window.one(".composer textarea").get_attribute("placeholder"), "German")
     window.reload()
     window.shows("html[lang=de] .composer textarea")
@@ -130,8 +129,7 @@ def test_the_language_that_is_chosen_keeps_the_focus_where_one_chose_it(ada, ben
     room = ada.room_with(ben, "Kitchen")
     window = open_window()
     window.enter(ada, room)
-    window.shows("[aria-haspopup]").click()
-    window.shows(".menu [role=radio]", "Deutsch").click()
+    window.account_menu("Deutsch")
     window.until(lambda: window.focused()["name"] == "Konto und Einstellungen", "the menu's button has the focus")
 
 

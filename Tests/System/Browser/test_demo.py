@@ -70,18 +70,8 @@ def screens(window):
     yield "new-room"
     window.press(Keys.ESCAPE)
     window.lacks("dialog")
-    window.shows("[aria-haspopup]").click()
-    window.shows(".menu")
-    yield "menu"
-    for name, ready in (("Change password", "dialog form"), ("Where you are signed in", ".sign-ins li")):
-        window.shows(".menu .button", name).click()
-        window.shows(ready)
-        yield name
-        window.press(Keys.ESCAPE)
-        window.lacks("dialog")
-        window.shows("[aria-haspopup]").click()
-        window.shows(".menu")
-    window.shows(".menu .button", "Sign out").click()
+    yield from window.account_screens()
+    window.account_menu("Sign out")
     window.shows("input[name=username]")
     yield "sign-in"
     window.shows(".swap button").click()

@@ -26,6 +26,10 @@ function check(e, box, name) {
     if (getComputedStyle(column).overflowY === "hidden" && (box.top < edge.top - 1 || box.bottom > edge.bottom + 1))
         found.push(`${name} is cut at ${Math.round(edge.bottom)}, ends at ${Math.round(box.bottom)}`);
 }
+for (const e of document.querySelectorAll("dialog[open], :popover-open")) {
+    const box = e.getBoundingClientRect();
+    if (box.left < 0 || box.right > innerWidth) found.push(`${e.className || e.tagName} leaves the window`);
+}
 for (const e of document.querySelectorAll("body *")) {
     if (!e.checkVisibility({ visibilityProperty: true, opacityProperty: false })) continue;
     check(e, e.getBoundingClientRect(), e.className || e.tagName);
@@ -60,18 +64,7 @@ def screens(window, language: str):
     window.shows(".person-head")
     yield "people"
     window.shows(".segments button", {"en": "Rooms", "de": "Räume"}[language]).click()
-    window.shows("[aria-haspopup]").click()
-    window.shows(".menu")
-    yield "account"
-    for number, ready in ((0, "dialog form"), (1, ".sign-ins li")):
-        window.run("document.querySelectorAll('.menu > .button')[arguments[0]].click()", number)
-        window.shows(ready)
-        yield ready
-        window.press(Keys.ESCAPE)
-        window.lacks("dialog")
-        window.shows("[aria-haspopup]").click()
-        window.shows(".menu")
-    window.press(Keys.ESCAPE)
+    yield from window.account_screens()
     window.shows(".side-head .primary").click()
     window.shows("dialog .person-row")
     yield "somebody for a room"

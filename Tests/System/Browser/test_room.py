@@ -97,15 +97,21 @@ def test_badges_of_the_board_move_without_entering(pair, ben):
     second.shows(".item", "a note")
 
 
-FROM_END = "const e = document.querySelector('.scroller'); return Math.round(e.scrollHeight - e.scrollTop - e.clientHeight)"
-
-
-def test_who_writes_several_lines_stays_at_the_end_and_reads_what_arrives(ada, ben, open_window):
+def long_chat(ada, ben, open_window):
+    """Returns a room with more messages than fit, and a window that shows the last of them to ada."""
     room = ada.room_with(ben, "Kitchen")
     ada.send(room, *(f"old {number}" for number in range(60)))
     window = open_window()
     window.enter(ada, room)
     window.shows(".bubble", "old 59")
+    return room, window
+
+
+FROM_END = "const e = document.querySelector('.scroller'); return Math.round(e.scrollHeight - e.scrollTop - e.clientHeight)"
+
+
+def test_who_writes_several_lines_stays_at_the_end_and_reads_what_arrives(ada, ben, open_window):
+    room, window = long_chat(ada, ben, open_window)
     for _ in range(5):
         window.write("line" + Keys.SHIFT + Keys.ENTER + Keys.NULL, send=False)
     window.driver.execute_async_script(TWO_FRAMES)
@@ -296,11 +302,7 @@ def test_messages_that_arrive_in_view_never_count_as_unread(pair, ben):
 
 
 def test_rows_that_stay_keep_their_place_and_the_focus_when_a_message_arrives(ada, ben, open_window):
-    room = ada.room_with(ben, "Kitchen")
-    ada.send(room, *(f"old {number}" for number in range(60)))
-    window = open_window()
-    window.enter(ada, room)
-    window.shows(".bubble", "old 59")
+    room, window = long_chat(ada, ben, open_window)
     window.write("", send=False)
     window.press(Keys.ARROW_UP)
     window.until(lambda: "old 59" in window.focused()["name"], "the last message has the focus")

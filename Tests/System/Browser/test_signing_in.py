@@ -128,8 +128,7 @@ def test_one_changes_the_password_by_keyboard_and_ends_other_sessions(ada, open_
     other.shows(".problem", "ended")
     fill(other, ada.username, "another one")
     other.shows(".side-head")
-    window.shows("[aria-haspopup]").click()
-    window.shows(".menu .button", "Where you are signed in").click()
+    window.account_menu("Where you are signed in")
     rows = lambda: window.texts(".sign-ins li")  # noqa: E731
     window.until(lambda: len(rows()) == 2, "the two windows")
     assert "This device" in rows()[0] and "Chrome" in rows()[0] and "This device" not in rows()[1]
@@ -141,15 +140,13 @@ def test_one_changes_the_password_by_keyboard_and_ends_other_sessions(ada, open_
     ada.sign_in()
     ada.sign_in()
     window.press(Keys.ESCAPE)
-    window.shows("[aria-haspopup]").click()
-    window.shows(".menu .button", "Where you are signed in").click()
+    window.account_menu("Where you are signed in")
     window.until(lambda: len(rows()) == 3, "two others")
     window.shows("dialog .danger", "everywhere else").click()
     window.until(lambda: len(rows()) == 1, "none")
     window.cut(True)
     window.press(Keys.ESCAPE)
-    window.shows("[aria-haspopup]").click()
-    window.shows(".menu .button", "Where you are signed in").click()
+    window.account_menu("Where you are signed in")
     window.shows("dialog", "could not be loaded")
 
 
@@ -174,8 +171,7 @@ def test_two_tabs_of_one_person_refresh_once_and_sign_out_together(ada, ben, ope
     refreshes = window.run(
         "return performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/auth/refresh')).length")
     assert refreshes == 0, "the first tab has refreshed for both"
-    window.shows("[aria-haspopup]").click()
-    window.shows(".menu .button", "Sign out").click()
+    window.account_menu("Sign out")
     window.shows("input[name=username]")
     window.driver.switch_to.window(first)
     window.shows("input[name=username]")
@@ -197,8 +193,7 @@ def test_a_dialog_ends_with_its_room_and_its_account(ada, ben, open_window):
     window.shows("dialog textarea").send_keys("private")
     first = window.driver.current_window_handle
     window.open_tab()
-    window.shows("[aria-haspopup]").click()
-    window.shows(".menu .button", "Sign out").click()
+    window.account_menu("Sign out")
     window.shows("input[name=username]")
     window.driver.switch_to.window(first)
     window.shows("input[name=username]")
@@ -236,8 +231,7 @@ def test_what_is_half_written_outlives_a_reload_but_no_sign_out_and_stands_in_th
     window.shows(".composer textarea").send_keys("age" + Keys.ENTER)
     window.wait_until_sent()
     window.write("never said", send=False)
-    window.shows("[aria-haspopup]").click()
-    window.shows(".menu .button", "Sign out").click()
+    window.account_menu("Sign out")
     fill(window, ada.username, PASSWORD)
     window.shows(".room-row .last", "You: half a message")
     window.row("Kitchen").click()

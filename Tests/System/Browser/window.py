@@ -207,6 +207,27 @@ class Window:
         if room:
             self.shows(".composer textarea")
 
+    def account_menu(self, button: str = ""):
+        """Opens the account menu, and presses one of its buttons."""
+        self.shows(".side-head [aria-haspopup]").click()
+        self.shows(".side-head .menu")
+        if button:
+            self.shows(".side-head .menu button", button).click()
+
+    def account_screens(self):
+        """Opens the account menu and its dialogs, one after the other, and yields a name for each."""
+        self.account_menu()
+        yield "account"
+        for number, (name, content) in enumerate((("password", "dialog form"), ("sign-ins", ".sign-ins li"))):
+            self.run("document.querySelectorAll('.side-head .menu > .button')[arguments[0]].click()", number)
+            self.shows(content)
+            yield name
+            self.press(Keys.ESCAPE)
+            self.lacks("dialog")
+            self.account_menu()
+        self.press(Keys.ESCAPE)
+        self.lacks(".side-head .menu")
+
     def open_tab(self) -> str:
         """Opens another tab of the same person, at the same address, in front."""
         address = self.driver.current_url

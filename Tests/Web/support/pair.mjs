@@ -1,3 +1,4 @@
+import { browser } from "./browser.mjs";
 import { Network } from "./network.mjs";
 
 /** Two people with one room, both connected and caught up. */
@@ -14,6 +15,17 @@ export async function pair({ seed, rooms = 1 } = {}) {
   await caughtUp(clock, a, b);
   await clock.until("rooms are loaded", () => [a, b].every(({ parlor: { rooms } }) => rooms.snapshot.isLoaded));
   return { network, clock, server: parlor, a, b, ids, roomId: ids[0] };
+}
+
+/** Two tabs of one person in one browser. */
+export async function twoTabs({ tokenLife } = {}) {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  if (tokenLife) server.tokenLife = tokenLife;
+  const [ada, tabs] = [server.addPerson("ada"), browser()];
+  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  await caughtUp(clock, one, two);
+  return { network, server, clock, ada, tabs, one, two };
 }
 
 export function caughtUp(clock, ...devices) {
