@@ -100,10 +100,31 @@ struct PeopleStore {
     ) throws -> [Account] {
         let range = PrefixRange(prefix.searchKey)
         let start = range.start.utf8.lexicographicallyPrecedes(usernameKey.utf8) ? usernameKey : range.start
+        let statement =
+            if prefix.isEmpty {
+                Self.anyPeople
+            } else if try firstNames(in: range) <= Self.maxSorted {
+                Self.peopleByPrefix
+            } else {
+                Self.peopleInOrder
+            }
         return try connection.all(
-            prefix.isEmpty ? Self.anyPeople : Self.peopleByPrefix, usernameKey, start, range.end, SQLValue.list(ids),
-            limit, range.start, body: Self.account)
+            statement, usernameKey, start, range.end, SQLValue.list(ids), limit, range.start, body: Self.account)
     }
+
+    /// Returns the number of first names in a range, counted up to `maxSorted` and one more.
+    private func firstNames(in range: PrefixRange) throws -> Int {
+        try connection.first(
+            """
+            SELECT count(*) FROM (
+                SELECT 1 FROM people WHERE first_name_key >= $1 AND first_name_key < $2 LIMIT \(Self.maxSorted + 1)
+            ) AS found
+            """, range.start, range.end
+        ) { $0.int(0) } ?? 0
+    }
+
+    /// The limit of first names that are sorted for one page.
+    private static let maxSorted = 1000
 
     private static let anyPeople = """
         SELECT \(accountColumns) FROM people
@@ -129,6 +150,17 @@ struct PeopleStore {
                 ORDER BY username_key LIMIT $5
             ) AS by_first_name
         ) AS found
+        ORDER BY username_key LIMIT $5
+        """
+
+    /// The same people, found in the order of the page. A page ends after `limit` of them, so more matches make it faster.
+    /// The concatenations keep both engines from collecting all matches by index and sorting them.
+    private static let peopleInOrder = """
+        SELECT \(accountColumns) FROM people
+        WHERE username_key > $1
+            AND ((username_key || '' >= $2 AND username_key || '' < $3)
+                OR (first_name_key || '' >= $6 AND first_name_key || '' < $3))
+            AND id NOT IN (SELECT value FROM json_each($4))
         ORDER BY username_key LIMIT $5
         """
 

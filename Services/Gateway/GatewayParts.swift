@@ -58,7 +58,7 @@ struct GatewayParts: Sendable {
         let directory = Directory(
             catalog: Catalog(required: Set(settings.requiredServices), listedChecks: settings.listedChecks),
             bus: node.bus, on: loop, file: manifests, clock: node.clock, log: log, faults: faults,
-            announcementPause: announcementPause, logs: pipeline,
+            announcementPause: announcementPause, ownLimits: Set(OwnLimits.all.map(\.name)), logs: pipeline,
             onAnnouncement: { manifest in
                 presence.learn(manifest)
                 sessions.learn(manifest)

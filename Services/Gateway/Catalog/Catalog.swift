@@ -29,6 +29,9 @@ package final class Catalog: Sendable {
     package let listSources: ListSources?
     /// The number of changes so far, by announcements and removals.
     package let revision: Int
+    /// True once every required service has announced itself. Until then an unknown route may
+    /// belong to one of them.
+    package let isWhole: Bool
     private let required: Set<String>
     private let listedChecks: CheckList?
 
@@ -48,7 +51,8 @@ package final class Catalog: Sendable {
         self.listedChecks = listedChecks
         self.revision = revision
         services = all
-        let checks = CheckTable(all, listed: listedChecks)
+        let isWhole = required.allSatisfy { manifests[$0] != nil }
+        let checks = CheckTable(all, listed: listedChecks, isWhole: isWhole)
         routes = RouteTable(all.flatMap(\.routes).map { Checked(declaration: $0, checks: checks[$0.subject]) })
         socketEvents = Dictionary(
             all.flatMap(\.socketEvents).map { ($0.event, Checked(declaration: $0, checks: checks[$0.subject])) },
@@ -63,6 +67,7 @@ package final class Catalog: Sendable {
                 + Self.ownEvents.map { ($0, Self.gateway) }, uniquingKeysWith: { _, last in last })
         badges = Dictionary(all.map { ($0.service, $0.badges) }, uniquingKeysWith: { first, _ in first })
         listSources = ListSources(all)
+        self.isWhole = isWhole
     }
 
     /// Returns a catalog with this manifest, or this catalog if it has the manifest already. `conflict` must
@@ -145,10 +150,6 @@ package final class Catalog: Sendable {
 
     /// Returns the services that add fields to these objects, in a stable order.
     package func contributors(to object: ShownObject) -> [Contributor] { objectContributors[object, default: []] }
-
-    /// True once every required service has announced itself. Until then an unknown route may
-    /// belong to one of them.
-    package var isWhole: Bool { required.allSatisfy { manifests[$0] != nil } }
 }
 
 extension Catalog {

@@ -22,6 +22,7 @@ package struct RefusedCheck: Sendable, Equatable {
     package enum Reason: String, Sendable {
         case confidential = "the request is confidential, as those with passwords and tokens are"
         case unlisted = "CHECKS does not list it"
+        case unmatched = "no service has this request now"
     }
 
     package let check: ServiceCheck
@@ -33,11 +34,18 @@ package struct RefusedCheck: Sendable, Equatable {
 struct CheckTable: Sendable {
     private var checks: [String: [ServiceCheck]] = [:]
     private(set) var refused: [RefusedCheck] = []
+    /// The subjects of all requests, if they are known.
+    private var requests: Set<String>?
 
     /// - Parameters:
     ///   - services: in the order of precedence of their checks.
     ///   - list: the checks to enforce; nil for all that services declare.
-    init(_ services: [Manifest], listed list: CheckList?) {
+    ///   - isWhole: true if all services have announced themselves that the product needs: a check that precedes no
+    ///     request then counts as refused, though it takes effect once a service has the request.
+    init(_ services: [Manifest], listed list: CheckList?, isWhole: Bool) {
+        if isWhole {
+            requests = Set(services.flatMap { $0.routes.map(\.subject) + $0.socketEvents.map(\.subject) })
+        }
         let confidential = Set(services.flatMap(\.routes).filter(\.isConfidential).map(\.subject))
         var missing = list?.items ?? []
         for service in services {
@@ -68,6 +76,9 @@ struct CheckTable: Sendable {
             refused.append(RefusedCheck(check: check, reason: .confidential))
         } else {
             checks[check.before, default: []].append(check)
+            if let requests, check.before != RequestCheck.join, !requests.contains(check.before) {
+                refused.append(RefusedCheck(check: check, reason: .unmatched))
+            }
         }
     }
 

@@ -17,6 +17,7 @@ package final class Directory: Sendable {
     let clock: any WallClock
     let log: Logger
     private let announcementPause: Duration
+    private let ownLimits: Set<String>
     private let onAnnouncement: @Sendable (Manifest) -> Void
     private let onHead: @Sendable (_ service: String, LogPosition) -> Void
     let onForgotten: @Sendable (_ service: String) -> Void
@@ -34,6 +35,7 @@ package final class Directory: Sendable {
     ///   - catalog: one without services.
     ///   - file: the cache of manifests across restarts; nil if all services are in this process.
     ///   - announcementPause: the least time between two announcements of a service that are read.
+    ///   - ownLimits: the names of the gateway's own rate limits.
     ///   - logs: receives the entries of every service's log, on the loop.
     ///   - onAnnouncement: called with each announcement, even if it changes nothing, on any thread.
     ///   - onHead: receives the end of the service's log, after `onAnnouncement`, even for a log that is not
@@ -42,7 +44,7 @@ package final class Directory: Sendable {
     package init(
         catalog: Catalog, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
         clock: any WallClock = SystemClock(), log: Logger, faults: AnswerFaults,
-        announcementPause: Duration = AnnouncementThrottle.pause, logs: any LogReceiver,
+        announcementPause: Duration = AnnouncementThrottle.pause, ownLimits: Set<String> = [], logs: any LogReceiver,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
         onHead: @escaping @Sendable (_ service: String, LogPosition) -> Void = { _, _ in },
         onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
@@ -54,6 +56,7 @@ package final class Directory: Sendable {
         self.clock = clock
         self.log = log
         self.announcementPause = announcementPause
+        self.ownLimits = ownLimits
         self.onAnnouncement = onAnnouncement
         self.onHead = onHead
         self.onForgotten = onForgotten
@@ -148,6 +151,7 @@ package final class Directory: Sendable {
             return refuse(message, "it names another service's subject", foreign)
         }
         guard learn(manifest) else { return }
+        if let json = object["manifest"] { logMistakes(in: manifest, json) }
         if !isKnown { noteHeard(manifest.service) }
         followers[manifest.service]?.announced(head)
         onHead(manifest.service, head)
@@ -161,6 +165,22 @@ package final class Directory: Sendable {
         guard isToBeLogged("\(reason) \(detail)", of: message.subject) else { return }
         log.warning(
             "an announcement is refused", ["subject": message.subject, "reason": reason, "detail": detail])
+    }
+
+    /// Logs what the author of a service may not have meant. The announcement holds all the same.
+    private func logMistakes(in manifest: Manifest, _ json: JSONValue) {
+        var mistakes: [String] = []
+        if let part = Manifest.skippedPart(of: json) { mistakes.append("\(part) lacks a member, or has a wrong one") }
+        let catalog = catalog
+        // Until all are there, another service may still declare the limit.
+        if catalog.isWhole {
+            for limit in manifest.namedLimits where !ownLimits.contains(limit) && catalog.limits[limit] == nil {
+                mistakes.append("nobody declares the rate limit \(limit), so the default one holds")
+            }
+        }
+        for mistake in mistakes where isToBeLogged(mistake, of: manifest.service) {
+            log.warning("an announcement has a mistake", ["name": manifest.service, "reason": mistake])
+        }
     }
 
     private static let unloggedFields =
@@ -201,7 +221,7 @@ package final class Directory: Sendable {
         }
         // Follow the log first: whoever finds the service in the catalog may expect one of its
         // entries.
-        let isFollowed = manifest.hasEventLog && followers.follow(name)
+        let isFollowed = manifest.hasEventLog && followers.follow(name, isRequired: catalog.isRequired(name))
         let isUnknown = state.withLock { state -> Bool? in
             // Check again: another thread may have added a service with the same claims meanwhile, or removed this one.
             guard state.catalog.conflict(with: manifest) == nil, !isFollowed || followers[name] != nil else {

@@ -34,6 +34,9 @@ final class LogFollowers: Sendable {
     private let faults: AnswerFaults
     private let receiver: any LogReceiver
 
+    /// The least time between two replacements of the log of a service that Parlor does not require. Each closes clients'
+    /// sockets, which no such service may do at will.
+    static let restartInterval: Duration = .seconds(600)
     static let settlingInterval: Duration = .milliseconds(2)
 
     /// - Parameter receiver: receives the entries of every service's log, on the loop.
@@ -52,11 +55,13 @@ final class LogFollowers: Sendable {
     /// Follows a service's log from now on, until `remove`. If the bus refuses the subscription, the next
     /// announcement tries again.
     ///
+    /// - Parameter isRequired: true if its log may be replaced at any time, as by the restore of a backup.
     /// - Returns: true if it is followed.
-    func follow(_ service: String) -> Bool {
+    func follow(_ service: String, isRequired: Bool) -> Bool {
         guard self[service] == nil else { return true }
         let follower = LogFollower(
             service, bus: bus, on: loop, log: log, faults: faults,
+            restartInterval: isRequired ? .zero : Self.restartInterval,
             deliver: { [receiver] in receiver.receive($0, of: service) },
             onStart: { [receiver, weak self] position in
                 receiver.start(service, after: position)

@@ -5,13 +5,14 @@ import ServiceKit
 import Synchronization
 import Workers
 
-/// Writes each notification as a line of JSON, to a file or to standard output. It needs no account with a push
-/// service.
+/// Writes each notification as a line of JSON: whole to a file, and to standard output without its text and the device's
+/// token, as containers and services keep what a program prints. It needs no account with a push service.
 struct LogProvider: PushProvider {
     static let name = "log"
 
     static let file = Setting(
-        "PUSH_LOG_FILE", .path, "File for the lines of the log provider; default: standard output")
+        "PUSH_LOG_FILE", .path,
+        "File for the lines of the log provider; default: standard output, without texts and tokens")
     static let settings: [any AnySetting] = [file]
 
     /// The limit of lines that wait for the disk, or for the reader of the pipe.
@@ -20,13 +21,16 @@ struct LogProvider: PushProvider {
     let identity = name
     private let clock: any WallClock
     private let file: LineFile
+    private let isWhole: Bool
     /// A thread of its own: a pipe that no one reads would delay others' calls.
     private let writer = WorkerPool(
         named: "push-log", threads: 1, maxWaiting: concurrency * Device.Environment.allCases.count)
 
     init(_ context: ServiceContext) throws {
         clock = context.clock
-        guard let path = context.configuration[Self.file] else {
+        let path = context.configuration[Self.file]
+        isWhole = path != nil
+        guard let path else {
             file = LineFile(STDOUT_FILENO)
             return
         }
@@ -40,7 +44,7 @@ struct LogProvider: PushProvider {
     }
 
     func send(_ notification: Notification) async -> PushOutcome {
-        let line = Self.line(notification, at: clock.now())
+        let line = Self.line(notification, at: clock.now(), isWhole: isWhole)
         do {
             let failure = try await writer.run { [file] in file.write(line) }
             return failure.map { .unanswered(reason: "file", detail: $0) } ?? .delivered
@@ -51,11 +55,12 @@ struct LogProvider: PushProvider {
 
     func stop() async { await writer.close() }
 
-    static func line(_ notification: Notification, at time: Timestamp) -> [UInt8] {
+    /// - Parameter isWhole: false if the line has no more than what identifies the notification.
+    static func line(_ notification: Notification, at time: Timestamp, isWhole: Bool) -> [UInt8] {
         JSONWriter.bytes(reservingCapacity: notification.payload.bytes.count + 512) { json in
             json.object {
                 $0.member("time", time.iso)
-                notification.writeMembers(to: &$0)
+                if isWhole { notification.writeMembers(to: &$0) } else { notification.writeIdentity(to: &$0) }
             }
         } + [UInt8(ascii: "\n")]
     }
@@ -108,10 +113,7 @@ final class LineFile: Sendable {
 extension Notification {
     /// Writes the notification in the form for providers other than a phone maker's push service.
     func writeMembers(to json: inout JSONWriter) {
-        json.member("id", id)
-        json.member("kind", kind.rawValue)
-        json.member("collapseId", collapseID)
-        json.member("expiresAt", expiresAt.iso)
+        writeIdentity(to: &json)
         json.member(
             "device",
             object: {
@@ -121,5 +123,12 @@ extension Notification {
                 $0.member("userId", device.userID)
             })
         json.member("payload", payload)
+    }
+    /// Writes what identifies the notification, and nothing that a person wrote.
+    func writeIdentity(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("kind", kind.rawValue)
+        json.member("collapseId", collapseID)
+        json.member("expiresAt", expiresAt.iso)
     }
 }

@@ -41,6 +41,25 @@ extension Manifest {
     }
 }
 
+extension Manifest {
+    /// The rate limits that its routes and events name.
+    public var namedLimits: Set<String> { Set(routes.flatMap(\.limits) + socketEvents.flatMap(\.limits)) }
+
+    /// Returns the first part of a manifest that `init(_:)` skips, for a line in a log; nil if there is none.
+    public static func skippedPart(of json: JSONValue) -> String? {
+        func first<Part>(_ member: String, _ read: (JSONValue) -> Part?) -> String? {
+            guard let part = json[member]?.array?.first(where: { read($0) == nil }) else { return nil }
+            return "a part of `\(member)`: \(String("\(part)".prefix(200)))"
+        }
+        func only<Part>(_ member: String, _ read: (JSONValue) -> Part?) -> String? {
+            guard let part = json[member], !part.isNull, read(part) == nil else { return nil }
+            return "`\(member)`"
+        }
+        return first("routes", Route.init) ?? first("socketEvents", SocketEvent.init) ?? first("limits", RateLimit.init)
+            ?? first("checks", RequestCheck.init) ?? only("contribution", Contribution.init)
+    }
+}
+
 extension Route {
     var json: JSONValue {
         JSONWriter.object {

@@ -85,6 +85,15 @@ public struct ErrorCode: Sendable, Hashable {
     public var isRetryable: Bool { self == .rateLimited || self == .serviceUnavailable || self == .internal }
 }
 
+extension JSONObject {
+    /// The code and the status of a service's error, for a log, if no client may get them; nil if they are allowed.
+    public var refusedCode: String? {
+        guard ErrorCode(self) == nil else { return nil }
+        let code = self["code"]?.string ?? "none"
+        return "code \(code.prefix(64)), status \(self["status"]?.int.map(String.init) ?? "none")"
+    }
+}
+
 /// The one error that crosses services. Its message is safe to show to a person: no internals, no one else's data.
 public struct ServiceError: Error, Sendable, Equatable {
     public let code: ErrorCode

@@ -31,6 +31,10 @@ public actor LogFollower: LoopActor {
     private var gapTimer: LoopTimer?
     private var subscriptions: [BusSubscription] = []
     private var isStopped = false
+    private let restartInterval: Duration
+    private var lastRestart: LoopInstant?
+    /// True while the log is another one than the one that is followed, and it is too soon to restart.
+    private var isLeftOut = false
 
     private enum Known {
         case start(LogPosition)
@@ -60,13 +64,16 @@ public actor LogFollower: LoopActor {
 
     /// - Parameters:
     ///   - faults: notes pages that are late or malformed, and malformed entries; one of its own if nil.
+    ///   - restartInterval: the least time between two replacements of the log. One that comes sooner is not followed until an
+    ///     announcement after that time.
     ///   - deliver: called on the loop, with at least one entry; never after `stop` has taken effect on the loop.
     ///   - onStart: called on the loop with the position after which entries are delivered: when the log's end
     ///     is first known, and when the log was replaced by that of another database or of a restored backup.
     ///     Never called after `stop`, like `deliver`.
     public init(
         _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger, faults: AnswerFaults? = nil,
-        deliver: @escaping @Sendable ([LogEntry]) -> Void, onStart: @escaping @Sendable (LogPosition) -> Void = { _ in }
+        restartInterval: Duration = .zero, deliver: @escaping @Sendable ([LogEntry]) -> Void,
+        onStart: @escaping @Sendable (LogPosition) -> Void = { _ in }
     ) {
         self.service = service
         self.bus = bus
@@ -74,6 +81,7 @@ public actor LogFollower: LoopActor {
             bus, requestID: "follow-\(service)", owner: service, faults: faults ?? AnswerFaults(log: log))
         self.loop = loop
         self.log = log
+        self.restartInterval = restartInterval
         self.deliver = deliver
         self.onStart = onStart
     }
@@ -161,6 +169,17 @@ public actor LogFollower: LoopActor {
 
     /// Restarts, because the log that was followed was replaced.
     private func restart(at head: LogPosition) {
+        if let lastRestart, loop.now - lastRestart < restartInterval {
+            if !isLeftOut {
+                log.error(
+                    "the event log was replaced again too soon; its entries are left out",
+                    ["log": service, "within": "\(restartInterval)"])
+            }
+            isLeftOut = true
+            return
+        }
+        lastRestart = loop.now
+        isLeftOut = false
         log.warning(
             "the event log was replaced; following the new one from its end",
             ["service": service, "seq": head.seq])

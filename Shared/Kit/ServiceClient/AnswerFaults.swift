@@ -3,13 +3,14 @@ import Logging
 import MessageBus
 import Synchronization
 
-/// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, whose fields are too
+/// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, whose errors have a code that is not allowed, whose fields are too
 /// large, or whose log has malformed entries. Each reason is logged at most once a minute per service (`LogThrottle`).
 public final class AnswerFaults: Sendable {
     public enum Reason: String, Sendable {
         case late = "no answer in time"
         case tooLong = "an answer is too long for the bus"
         case malformed = "an answer is malformed"
+        case unknownCode = "an error's code is not of the contract, and is not allowed as one of its own"
         case largeValue = "a field of an object is too large"
         case malformedEntry = "an entry of its log is malformed"
     }
@@ -35,18 +36,28 @@ public final class AnswerFaults: Sendable {
         }
     }
 
-    /// Notes that a service's answer could not be read. An error that the service itself sent is not noted.
+    /// Notes that a service's answer could not be read. An error that the service itself sent is not noted, unless its
+    /// code is not allowed.
     public func note(_ error: ServiceError, reading payload: any BusPayload, on subject: String, _ context: BusContext)
     {
-        guard error == .noAnswer, !(payload is ServiceError), payload.json.object?["error"] == nil else { return }
-        note(.malformed, on: subject, context)
+        guard !(payload is ServiceError) else { return }
+        if let sent = payload.json.object?["error"]?.object {
+            guard error.code == .internal, let code = sent.refusedCode else { return }
+            note(.unknownCode, code, on: subject, context)
+        } else if error == .noAnswer {
+            note(.malformed, on: subject, context)
+        }
     }
 
-    public func note(_ reason: Reason, on subject: String, _ context: BusContext) {
+    /// - Parameter detail: what the reason is about.
+    public func note(_ reason: Reason, _ detail: String = "", on subject: String, _ context: BusContext) {
         let service = String(subject.prefix { $0 != "." })
-        guard throttle.withLock({ $0.note(reason.rawValue, of: service) }) else { return }
+        guard throttle.withLock({ $0.note("\(reason.rawValue) \(detail)", of: service) }) else { return }
         log.warning(
             "a service does not answer as it should",
-            ["name": service, "reason": reason.rawValue, "subject": subject, "request": context.requestID])
+            [
+                "name": service, "reason": reason.rawValue, "detail": detail, "subject": subject,
+                "request": context.requestID,
+            ])
     }
 }

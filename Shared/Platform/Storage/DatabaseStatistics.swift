@@ -19,6 +19,8 @@ public struct DatabaseStatistics: Sendable, Equatable {
 
     /// True if writing has failed for a reason that may pass, and no write has succeeded since.
     public var isWritingFailing = false
+    /// Says what is damaged, once a read or a write has met it. It stays until the database is opened again.
+    public var damage: String?
 
     public init() {}
 }
@@ -54,6 +56,12 @@ final class DatabaseCounters: Sendable {
 
     /// Notes that writes failed, each alone, for a reason that may pass, and that none succeeded beside them.
     func writesFailed() { counted.withLock { $0.isWritingFailing = true } }
+
+    /// Notes the damage, if a read or a write failed because of it.
+    func note(_ failure: StorageError) {
+        guard case .corrupt(let what) = failure else { return }
+        counted.withLock { $0.damage = $0.damage ?? what }
+    }
 
     func checkpointed() { counted.withLock { $0.checkpoints += 1 } }
 }

@@ -1,7 +1,7 @@
 import Workers
 
 /// A failure of a database that is not our own mistake.
-public enum StorageError: Error, Equatable {
+public enum StorageError: Error, Equatable, CustomStringConvertible {
     /// The queue is full; nothing was done.
     case overloaded
     /// A lock was held longer than we wait; with PostgreSQL also a timeout, a deadlock, or a server without
@@ -22,6 +22,18 @@ public enum StorageError: Error, Equatable {
     /// The engine refused a value at run time.
     case rejected(String)
     case closed
+
+    public var description: String {
+        switch self {
+        case .overloaded: "too many requests wait for the database"
+        case .busy: "the database is in use without a pause; try again when less is written"
+        case .full: "there is no space left"
+        case .io(let what), .corrupt(let what), .rejected(let what), .constraint(let what): what
+        case .unique(let index): "another row has this value: \(index)"
+        case .unstorableText: "a text contains a NUL"
+        case .closed: "the database is closed"
+        }
+    }
 
     /// True if the same call may succeed later.
     public var isRetryable: Bool {

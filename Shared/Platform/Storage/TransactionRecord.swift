@@ -1,5 +1,8 @@
 /// An event that a write reports once it is committed: an entry of the event log.
-public protocol CommitEvent: AnyObject, Sendable {}
+public protocol CommitEvent: AnyObject, Sendable {
+    /// Its number in the log. It rises from event to event, and the log has it.
+    var seq: Int { get }
+}
 
 /// The effects of a transaction's writes other than their SQL.
 public final class TransactionRecord {

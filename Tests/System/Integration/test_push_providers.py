@@ -1,5 +1,6 @@
 """Notifications to a webhook and to a log, and wrong settings of each provider."""
 
+import asyncio
 import hashlib
 import hmac
 import http.server
@@ -67,6 +68,17 @@ async def test_without_an_account_it_is_written_down(start, tmp_path, form):
 
         (line,) = await eventually(lines)
         assert json.loads(line)["device"]["token"] == token and json.loads(line)["collapseId"] == message["id"]
+
+
+async def test_standard_output_gets_neither_text_nor_token(start):
+    parlor = start("one", *HOLD)
+    async with World(parlor) as world:
+        ada, ben, room = await world.pair()
+        token = await register(ben)
+        message = await ada.send(room, "for Ben alone")
+        line = await asyncio.to_thread(parlor.process.process.stdout.readline)
+        assert json.loads(line)["collapseId"] == message["id"]
+        assert token not in line and "for Ben alone" not in line and ben.id not in line
 
 
 async def test_wrong_settings_stop_the_start(tmp_path):

@@ -115,6 +115,33 @@ struct PeopleTests {
         }
     }
 
+    @Test("a prefix of more first names than one page sorts finds the same people, in the same order")
+    func manyFirstNames() async throws {
+        let harness = try AccountsHarness()
+        let me = try await harness.person("myself")
+        for name in ["ann", "anna-1", "zz"] { _ = try await harness.person(name, firstName: "Berta") }
+        let count = 1200
+        // By their own SQL, as a registration takes some milliseconds. Every second one has a name that is searched for.
+        try await harness.accounts.database.write { connection in
+            for n in 0..<2 * count {
+                try connection.execute(
+                    """
+                    INSERT INTO people (id, username, username_key, first_name, first_name_key, password_hash, created_at)
+                    VALUES ($1, $2, $2, $3, $3, '', 0)
+                    """, "id\(n)", "m\(10_000 + n)", n.isMultiple(of: 2) ? "anna" : "zoe")
+            }
+        }
+        var seen: [String] = []
+        var cursor: String?
+        repeat {
+            let page = try await harness.withoutRooms(
+                for: me, ["q": "ann", "limit": "200"].merging(cursor.map { ["cursor": $0] } ?? [:]) { $1 })
+            seen += page.people.map(\.username)
+            cursor = page.next
+        } while cursor != nil && seen.count <= count + 2
+        #expect(seen == ["ann", "anna-1"] + (0..<count).map { "m\(10_000 + 2 * $0)" })
+    }
+
     @Test("an out-of-range limit is clamped, and one that is not a number, or a bad cursor, is malformed")
     func queries() async throws {
         let harness = try AccountsHarness()

@@ -84,8 +84,10 @@ struct LogFollowerTests {
         let given = Collector<LogEntry>()
         let starts = Collector<Int>()
 
-        static func run(_ body: (Harness) async throws -> Void) async throws {
-            let harness = try Harness()
+        static func run(
+            restartInterval: Duration = .zero, _ body: (Harness) async throws -> Void
+        ) async throws {
+            let harness = try Harness(restartInterval)
             try harness.follower.start()
             var failure: (any Error)?
             do { try await body(harness) } catch { failure = error }
@@ -96,19 +98,21 @@ struct LogFollowerTests {
         }
 
         /// Runs a test with a follower that has started at the end of an empty log.
-        static func following(_ body: (Harness) async throws -> Void) async throws {
-            try await run { harness in
+        static func following(
+            restartInterval: Duration = .zero, _ body: (Harness) async throws -> Void
+        ) async throws {
+            try await run(restartInterval: restartInterval) { harness in
                 harness.announce()
                 await harness.settled()
                 try await body(harness)
             }
         }
 
-        private init() throws {
+        private init(_ restartInterval: Duration) throws {
             owner = try Owner()
             group = try EventLoopGroup(loopCount: 1)
             follower = LogFollower(
-                "notes", bus: owner.bus, on: group.loops[0], log: .silent,
+                "notes", bus: owner.bus, on: group.loops[0], log: .silent, restartInterval: restartInterval,
                 deliver: { [given] in for entry in $0 { given.add(entry) } },
                 onStart: { [starts] in starts.add($0.seq) })
         }
@@ -246,6 +250,24 @@ struct LogFollowerTests {
             harness.owner.commit(11...11)
             try harness.owner.publish(11)
             #expect(await harness.given.first(1).map(\.seq) == [11])
+        }
+    }
+
+    @Test("a log that is replaced again too soon is not followed, however it is told")
+    func replacedAgain() async throws {
+        try await Harness.following(restartInterval: .seconds(3600)) { harness in
+            for name in ["second", "third", "fourth"] {
+                harness.owner.log.withLock { $0 = Owner.Log(databaseID: name, seqs: Array(1...10)) }
+                harness.announce()
+                await harness.settled()
+            }
+            harness.follower.expect(11)
+            await harness.owner.asked.first(1)
+            await harness.settled()
+            #expect(harness.starts.items == [0, 10])
+            harness.owner.log.withLock { $0 = Owner.Log(databaseID: "second", seqs: Array(1...11)) }
+            harness.announce()
+            #expect(await harness.given.first(1).map(\.roomID) == ["second"])
         }
     }
 

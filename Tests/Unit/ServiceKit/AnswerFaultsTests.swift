@@ -26,6 +26,22 @@ struct AnswerFaultsTests {
         }
     }
 
+    @Test(
+        "an error with a code that clients must not get is logged with its code and status",
+        arguments: [
+            (#""code":"slow_mode","status":429"#, "code slow_mode, status 429"),
+            (#""code":"slow_mode""#, "code slow_mode, status none"),
+            (#""code":"OwnCode","status":409"#, "code OwnCode"),
+            (#""message":"No.""#, "code none"),
+        ])
+    func codes(error: String, text: String) throws {
+        let faults = AnswerFaults(log: log.logger)
+        let answer = try JSONValue(parsing: #"{"error":{\#(error)}}"#)
+        let read = #expect(throws: ServiceError.self) { try Reply(answer) }
+        faults.note(try #require(read), reading: answer, on: "odd.list", context)
+        #expect(log.lines.count == 1 && log.text.contains(text))
+    }
+
     @Test("a service is not blamed for too little time, for being away, or for an error that it gives")
     func others() throws {
         let faults = AnswerFaults(log: log.logger)

@@ -7,7 +7,7 @@ import Testing
 struct ReadConformanceTests {
     private let folder = TemporaryFolder()
 
-    private final class Event: CommitEvent {}
+    private final class Event: CommitEvent { let seq = 1 }
 
     @Test("a read that reports an event, or asks for a hook, ends the process")
     func reporting() async {

@@ -54,17 +54,15 @@ struct Backup {
             try file.copy(to: "\(draft)/\(Self.name(of: path))")
         } catch StorageError.full {
             throw BackupError("\(path) cannot be copied: there is no space left at \(target)")
-        } catch StorageError.io(let what) {
+        } catch StorageError.io(let what), StorageError.corrupt(let what) {
             throw BackupError("\(path) cannot be copied: \(what)")
-        } catch StorageError.corrupt(let what) {
-            throw BackupError("\(path) cannot be copied, it is damaged: \(what)")
         }
     }
 
     /// Returns true if a file is neither part of a database, which has its own copy, nor a lock, nor a file that is
     /// still being written under a temporary name.
     private static func isPlain(_ name: String) -> Bool {
-        let isDatabases = [".db", "-wal", "-shm", "-journal", ".lock"].contains { name.hasSuffix($0) }
+        let isDatabases = [".db", "-wal", "-shm", "-journal", "-acknowledged", ".lock"].contains { name.hasSuffix($0) }
         let isUnfinished = name.hasPrefix(".") || name.hasSuffix(".new") || name.contains(".new-")
         return !isDatabases && !isUnfinished
     }

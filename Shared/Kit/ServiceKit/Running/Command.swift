@@ -1,5 +1,4 @@
 import Glibc
-import Storage
 
 /// A task such as `parlor verify`. The program runs it instead of serving, and then exits.
 public struct Command: Sendable {
@@ -39,18 +38,8 @@ public struct Command: Sendable {
             Program.write(Configuration.help(program: title, summary: summary, settings), to: STDOUT_FILENO)
             return Outcome.done.rawValue
         } catch {
-            Program.write("\(title): \(Self.line(for: error))", to: STDERR_FILENO)
+            Program.write("\(title): \(error)", to: STDERR_FILENO)
             return Self.failed
-        }
-    }
-
-    private static func line(for error: any Error) -> String {
-        switch error as? StorageError {
-        case nil: "\(error)"
-        case .full: "there is no space left"
-        case .busy: "the database is in use without a pause; try again when less is written"
-        case .io(let what), .corrupt(let what), .rejected(let what), .constraint(let what), .unique(let what): what
-        case .overloaded, .unstorableText, .closed: "\(error)"
         }
     }
 }

@@ -73,9 +73,8 @@ enum DatabaseLocation: CustomStringConvertible {
                     }
                     return (database, nil)
                 } catch let error as StorageError where error.isRetryable {
-                    let reason = if case .io(let what) = error { what } else { "\(error)" }
-                    if failure.note(reason) {
-                        log.warning("waiting for the database", ["database": "\(self)", "reason": reason])
+                    if failure.note("\(error)") {
+                        log.warning("waiting for the database", ["database": "\(self)", "reason": "\(error)"])
                     }
                 }
                 try await Task.sleep(for: Self.pause)

@@ -99,8 +99,10 @@ public final class ServiceHost: Sendable {
     /// Throws if the database cannot be read or written.
     private static func check(_ database: any Database) async throws {
         // A test write costs a sync. It is needed only after writes have failed, to see whether they still do.
-        if database.statistics.isWritingFailing { try await database.tryWriting() }
-        try await database.read { _ in }
+        let statistics = database.statistics
+        if statistics.isWritingFailing { try await database.tryWriting() }
+        if let damage = statistics.damage { throw StorageError.corrupt(damage) }
+        try await database.read { _ = try EventLog.newest(on: $0) }
     }
 
     /// Returns true if this instance can serve requests. False also if its database does not reply within the limit.

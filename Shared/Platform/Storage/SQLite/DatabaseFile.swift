@@ -65,7 +65,9 @@ public final class DatabaseFile: MaintenanceDatabase {
         try copy.run(script: "PRAGMA journal_mode = DELETE")
         try copy.transaction { try DatabaseIdentity.forget(on: $0) }
         let finding = try copy.first("SELECT quick_check FROM pragma_quick_check(1)") { $0.text(0) }
-        guard finding == "ok" else { throw StorageError.corrupt(finding ?? "it cannot be checked") }
+        guard finding == "ok" else {
+            throw StorageError.corrupt("\(self.path) is damaged: \(finding ?? "it cannot be checked")")
+        }
         copy.close()
         try file.sync()
     }

@@ -15,6 +15,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
 
     let handle: OpaquePointer
     let role: Role
+    /// The file, which errors name.
+    private let path: String
     private var statements: [String: SQLiteStatement] = [:]
     /// The failure after which SQLite has rolled back the transaction by itself, as it may on a full disk. Without
     /// this, later statements would commit separately.
@@ -27,6 +29,10 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     var checkpoints = CheckpointPolicy()
     /// The durability of commits; nil for a temporary file.
     var durability: Durability?
+    /// The record of this connection's commits, if it keeps one.
+    var acknowledged: AcknowledgedCommits?
+    /// The rows that the connection had changed when the transaction began.
+    private var changesAtBegin: Int64 = 0
     let record: TransactionRecord
 
     /// Disables memory statistics, once in a process. If SQLite is in use already, it refuses this, and is only a
@@ -41,10 +47,11 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         guard code == SQLITE_OK, let opened else {
             let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             sqlite3_close_v2(opened)
-            throw StorageError(sqlite: code, message: "\(path): \(message)")
+            throw StorageError(sqlite: code, message: message, file: path)
         }
         handle = opened
         self.role = role
+        self.path = path
         record = TransactionRecord(isWriting: role == .writer)
     }
 
@@ -57,6 +64,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         isClosed = true
         statements.removeAll()
         sqlite3_close_v2(handle)
+        acknowledged?.close()
     }
 
     // MARK: Connection
@@ -102,6 +110,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         if let current = self.durability, current != durability { try setDurability(durability) }
         try execute(role == .writer ? "BEGIN IMMEDIATE" : "BEGIN", binding: [])
         isInTransaction = true
+        changesAtBegin = sqlite3_total_changes64(handle)
     }
 
     func perform(
@@ -121,8 +130,13 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     }
 
     func commit() throws(StorageError) -> (hooks: [() -> Void], events: [any CommitEvent]) {
+        let isRecorded =
+            acknowledged != nil && durability == .synced && sqlite3_total_changes64(handle) != changesAtBegin
+        let entry = record.events.last?.seq
+        if isRecorded, entry == nil { try DatabaseIdentity.countCommit(on: self) }
         try execute("COMMIT", binding: [])
         isInTransaction = false
+        if isRecorded { acknowledged?.advance(to: entry) }
         defer { record.clear() }
         return (record.hooks, record.events)
     }
@@ -142,7 +156,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         guard code == SQLITE_OK else {
             let message = String(cString: sqlite3_errmsg(handle))
             if code & 0xFF == SQLITE_ERROR { fatalError("\(message) in: \(script)") }
-            throw StorageError(sqlite: code, message: message)
+            throw StorageError(sqlite: code, message: message, file: path)
         }
     }
 
@@ -157,11 +171,13 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         guard code != SQLITE_DONE || ended != SQLITE_OK else { return }
         // The message is in the target, whichever side failed.
         throw StorageError(
-            sqlite: ended == SQLITE_OK ? code : ended, message: String(cString: sqlite3_errmsg(other.handle)))
+            sqlite: ended == SQLITE_OK ? code : ended, message: String(cString: sqlite3_errmsg(other.handle)),
+            file: other.path)
     }
 
     private func failure() -> StorageError {
-        StorageError(sqlite: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+        StorageError(
+            sqlite: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)), file: path)
     }
 
     // MARK: Statements
@@ -184,10 +200,10 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     private func prepared(_ sql: String) throws(StorageError) -> SQLiteStatement {
         if let statement = statements[sql] {
             // Inside a loop over its own rows a statement is needed twice.
-            return statement.isInUse ? try SQLiteStatement(sql, on: handle) : statement
+            return statement.isInUse ? try SQLiteStatement(sql, on: handle, of: path) : statement
         }
         if statements.count >= Self.maxStatements { statements = statements.filter(\.value.isInUse) }
-        let statement = try SQLiteStatement(sql, on: handle)
+        let statement = try SQLiteStatement(sql, on: handle, of: path)
         statements[sql] = statement
         return statement
     }
@@ -197,7 +213,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         let code = sqlite3_step(statement.handle)
         if code == SQLITE_ROW { return true }
         if code == SQLITE_DONE { return false }
-        let error = StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(handle)))
+        let error = StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(handle)), file: path)
         precondition(code & 0xFF != SQLITE_MISUSE, "a statement was misused")
         if isInTransaction, sqlite3_get_autocommit(handle) != 0 { lost = error }
         // A statement of many rows may have changed some of them, and SQLite does not undo that for every

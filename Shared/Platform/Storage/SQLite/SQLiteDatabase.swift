@@ -1,7 +1,7 @@
 /// A database in an SQLite file: one thread that writes and a few that read.
 ///
 /// It uses WAL with `synchronous=FULL`: a commit returns after its log is on disk, unless it is `.relaxed`. Readers
-/// never wait for the writer. Releasing the last reference closes it like `close`, without waiting.
+/// never wait for the writer. `AcknowledgedCommits` finds out at the next start whether the log was lost. Releasing the last reference closes it like `close`, without waiting.
 public final class SQLiteDatabase: ThreadedDatabase {
     public enum Location: Sendable {
         /// A file, whose directory must exist.
@@ -34,9 +34,17 @@ public final class SQLiteDatabase: ThreadedDatabase {
         }
         defer { if isTemporary { file.unlink() } }
         let connection = try SQLiteConnection(file.path, role: .writer)
+        if !isTemporary {
+            connection.keepLogOnClose(true)
+            try AcknowledgedCommits.require(of: file, on: connection)
+            connection.keepLogOnClose(false)
+        }
         try connection.configure(configuration, isDurable: !isTemporary)
         databaseID = try SchemaHistory.migrate(connection, migrations)
-        if !isTemporary { try file.syncDirectory() }
+        if !isTemporary {
+            connection.acknowledged = try AcknowledgedCommits(of: file, on: connection)
+            try file.syncDirectory()
+        }
         let readers = try (0..<configuration.readers).map { _ in
             let reader = try SQLiteConnection(file.path, role: .reader)
             try reader.configure(configuration, isDurable: !isTemporary)

@@ -13,17 +13,16 @@ struct SQLiteFile {
     /// The mode of the file, which contains password hashes. SQLite gives its log the same mode.
     private static let mode: mode_t = 0o600
 
-    func create() throws(StorageError) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, Self.mode)
-        guard descriptor >= 0 else { throw failure(path) }
-        close(descriptor)
-    }
+    func create() throws(StorageError) { close(try open(O_RDWR | O_CREAT)) }
 
     /// - Throws: `StorageError.io` if the file exists already.
-    func createNew() throws(StorageError) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, Self.mode)
+    func createNew() throws(StorageError) { close(try open(O_RDWR | O_CREAT | O_EXCL)) }
+
+    /// Opens the file itself, and no connection. The caller closes the descriptor.
+    func open(_ flags: Int32) throws(StorageError) -> Int32 {
+        let descriptor = Glibc.open(path, flags | O_CLOEXEC, Self.mode)
         guard descriptor >= 0 else { throw failure(path) }
-        close(descriptor)
+        return descriptor
     }
 
     func requireExistence() throws(StorageError) {
@@ -33,8 +32,7 @@ struct SQLiteFile {
     /// Syncs the file to disk. No connection may be open: closing the file here would release the locks that
     /// SQLite holds on it.
     func sync() throws(StorageError) {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure(path) }
+        let descriptor = try open(O_RDWR)
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw failure(path) }
     }
@@ -43,7 +41,7 @@ struct SQLiteFile {
     /// for the file itself.
     func syncDirectory() throws(StorageError) {
         let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(directory) }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw failure(directory) }

@@ -6,19 +6,21 @@ final class SQLiteStatement {
     let handle: OpaquePointer
     let isReadOnly: Bool
     var isInUse = false
+    private let path: String
     /// SQLite's numbers for `$1`, `$2` …: it numbers names in order of first use, PostgreSQL by the number in
     /// the name.
     private let indexes: [Int32]
 
-    init(_ sql: String, on database: OpaquePointer) throws(StorageError) {
+    init(_ sql: String, on database: OpaquePointer, of path: String) throws(StorageError) {
         var handle: OpaquePointer?
         let code = sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
         guard code == SQLITE_OK, let handle else {
             let message = String(cString: sqlite3_errmsg(database))
             if code & 0xFF == SQLITE_ERROR || code == SQLITE_OK { fatalError("\(message) in: \(sql)") }
-            throw StorageError(sqlite: code, message: message)
+            throw StorageError(sqlite: code, message: message, file: path)
         }
         self.handle = handle
+        self.path = path
         isReadOnly = sqlite3_stmt_readonly(handle) != 0
         var indexes = [Int32](repeating: 0, count: Int(sqlite3_bind_parameter_count(handle)))
         for index in 0..<indexes.count {
@@ -45,7 +47,9 @@ final class SQLiteStatement {
                 case .json(let value): value.bytes.withUnsafeBufferPointer { bind(text: $0, at: index) }
                 }
             guard code != Self.nulInText else { throw .unstorableText }
-            guard code == SQLITE_OK else { throw StorageError(sqlite: code, message: "a parameter cannot be bound") }
+            guard code == SQLITE_OK else {
+                throw StorageError(sqlite: code, message: "a parameter cannot be bound", file: path)
+            }
         }
     }
 

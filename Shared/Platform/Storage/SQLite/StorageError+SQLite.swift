@@ -2,11 +2,11 @@ import CSQLite
 
 extension StorageError {
     /// Converts an extended result code. `message` belongs to the same failure.
-    init(sqlite code: Int32, message: String) {
+    init(sqlite code: Int32, message: String, file path: String) {
         switch code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
         case SQLITE_FULL: self = .full
-        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt(message)
+        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt("\(path) is damaged: \(message)")
         case SQLITE_CONSTRAINT:
             // Macros that Swift cannot import: SQLITE_CONSTRAINT | 8 << 8, | 6 << 8 and | 10 << 8.
             let unique = SQLITE_CONSTRAINT | 8 << 8
@@ -14,7 +14,7 @@ extension StorageError {
             let rowID = SQLITE_CONSTRAINT | 10 << 8
             self = [unique, primaryKey, rowID].contains(code) ? .unique(Self.indexName(message)) : .constraint(message)
         case SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_MISMATCH: self = .rejected(message)
-        default: self = .io(message)
+        default: self = .io("\(path): \(message)")
         }
     }
 

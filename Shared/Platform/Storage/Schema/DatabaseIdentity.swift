@@ -26,6 +26,9 @@ enum DatabaseIdentity {
         Migration(
             version: 4, name: "the digest that an entry was written with",
             sql: "ALTER TABLE events ADD COLUMN digest INTEGER"),
+        Migration(
+            version: 5, name: "commits without an entry",
+            sql: "ALTER TABLE database_identity ADD COLUMN other_commits INTEGER NOT NULL DEFAULT 0"),
     ]
 
     static func loadOrCreate(on connection: any Connection) throws -> String {
@@ -41,14 +44,9 @@ enum DatabaseIdentity {
         try connection.first("SELECT id FROM database_identity") { $0.text(0) }
     }
 
-    /// Deletes and inserts the same row. An UPDATE to the same value would leave SQLite's page
-    /// unchanged, and nothing would be written.
-    static func rewrite(on connection: any Connection) throws {
-        // If the row is deleted by hand meanwhile, it stays deleted.
-        guard let id = try connection.first("DELETE FROM database_identity RETURNING id", body: { $0.text(0) }) else {
-            return
-        }
-        try connection.execute("INSERT INTO database_identity (id) VALUES ($1)", id)
+    /// Counts a commit that reports no entry of the event log.
+    static func countCommit(on connection: any Connection) throws(StorageError) {
+        try connection.execute("UPDATE database_identity SET other_commits = other_commits + 1")
     }
 
     /// Deletes the id, so that the database gets a new one when it is opened next.

@@ -121,6 +121,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
                 attempt += 1
                 if mayRunAgain, attempt <= Self.attempts { continue }
                 counters.commitFailed()
+                counters.note(error)
                 for write in batch { write.fail(error) }
                 return true
             }

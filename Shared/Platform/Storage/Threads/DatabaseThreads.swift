@@ -6,7 +6,7 @@ import Workers
 final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
     let writer: BatchWriter<Engine>
     let reads: SnapshotReads<Engine>
-    private let counters: DatabaseCounters
+    let counters: DatabaseCounters
     private let threads: WorkerThreads
 
     /// - Parameter name: the prefix of its threads' names.
@@ -64,8 +64,9 @@ extension ThreadedDatabase {
         completion: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         do {
-            try threads.reads.push { connection in
+            try threads.reads.push { [threads] connection in
                 let result = Result { try body(connection) }
+                if let failure = result.storageFailure { threads.counters.note(failure) }
                 return { completion(result) }
             } fail: {
                 completion(.failure($0))
@@ -82,11 +83,14 @@ extension ThreadedDatabase {
         // calls.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
-                try threads.writer.push(bytes: bytes, durability) { connection, isolated throws(StorageError) in
+                try threads.writer.push(bytes: bytes, durability) {
+                    [threads] connection, isolated throws(StorageError) in
                     let result = try connection.perform(isolated: isolated, body)
+                    let failure = result.storageFailure
+                    if let failure { threads.counters.note(failure) }
                     return .init(
                         mustBeUndone: !isolated && connection.mustUndo(result),
-                        isWritingFailing: result.storageFailure?.isRetryable ?? false
+                        isWritingFailing: failure?.isRetryable ?? false
                     ) { continuation.resume(with: result) }
                 } fail: {
                     continuation.resume(throwing: $0)

@@ -19,6 +19,31 @@ extension DirectoryTests {
         }
     }
 
+    static let mistakes = [
+        (#""limits":[{"name":"slow","counted":"calls","perPerson":2,"seconds":60}]"#, #""name":"slow""#),
+        (#""routes":[{"method":"GET","path":"/x","subject":"lab.x","needsLogin":"yes","answer":"plain"}]"#, "/x"),
+        (#""checks":[{"before":"chat.send","whenAway":"deny"}]"#, "chat.send"),
+        (
+            #""routes":[{"method":"GET","path":"/x","subject":"lab.x","needsLogin":true,"answer":"plain","limits":["sloww"]}]"#,
+            "sloww"
+        ), (#""contribution":{"subject":"lab.f","fields":[{"path":"badges.lab"}]}"#, "`contribution`"),
+        (#""checks":[{"before":"chat.sendd","subject":"lab.c","deadline":500,"whenAway":"deny"}]"#, "chat.sendd"),
+    ]
+
+    @Test("a mistake in a manifest that holds all the same is logged", arguments: mistakes)
+    func mistake(json: String, text: String) async throws {
+        try await run { directory in
+            try directory.start()
+            let manifest = try JSONValue(parsing: #"{"service":"lab",\#(json)}"#)
+            try announce(manifest, on: Subject.announce(of: "lab"))
+            #expect(try await announced.next() == "lab")
+            // The line may follow the call.
+            try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
+            #expect(try await announced.next() == "good")
+            #expect(log.text.replacing(#"\""#, with: #"""#).contains(text))
+        }
+    }
+
     static let foreign: [Manifest] = [
         Manifest(service: "evil", routes: [Route("GET", "/x", "messaging.list", needsLogin: false)]),
         Manifest(service: "evil", routes: [Route("GET", "/x", "evilish.list")]),

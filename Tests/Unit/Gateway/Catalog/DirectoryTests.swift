@@ -38,12 +38,14 @@ struct DirectoryTests {
         manifests.map { KnownManifest(manifest: $0, announcedAt: clock.now()) }
     }
 
-    func announce(_ manifest: Manifest, on subject: String) throws {
+    func announce(_ manifest: Manifest, on subject: String) throws { try announce(manifest.json, on: subject) }
+
+    func announce(_ manifest: JSONValue, on subject: String) throws {
         try bus.publish(
             subject,
             JSONWriter.object {
                 $0.member("head", object: { LogPosition(databaseID: "x", seq: 0, digest: 0).writeMembers(to: &$0) })
-                $0.member("manifest", manifest.json)
+                $0.member("manifest", manifest)
             })
     }
 

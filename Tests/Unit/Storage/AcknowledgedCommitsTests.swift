@@ -1,0 +1,152 @@
+import EventLog
+import Foundation
+import Storage
+import TestSupport
+import Testing
+
+/// What a start says of files that somebody lost or damaged while the program was not running.
+@Suite("A database that lacks what it acknowledged")
+struct AcknowledgedCommitsTests {
+    private static let items = Migration(version: 1, name: "items", sql: "CREATE TABLE items (id TEXT, n INTEGER)")
+    private static let writes = 40
+
+    /// What happens to the write-ahead log.
+    enum Damage: String, CaseIterable {
+        case missing, empty, header, middle, end
+
+        func apply(to path: String) throws {
+            guard self != .missing else { return try FileManager.default.removeItem(atPath: path) }
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            switch self {
+            case .missing: break
+            case .empty: bytes = Data()
+            case .header: bytes[bytes.startIndex + 3] ^= 1
+            case .middle: bytes[bytes.startIndex + bytes.count / 2] ^= 1
+            case .end: bytes = bytes.dropLast(1)
+            }
+            try bytes.write(to: URL(fileURLWithPath: path))
+        }
+    }
+
+    /// A kind of change: with an entry in the event log, or without one.
+    enum Change: CaseIterable {
+        case logged, unlogged
+
+        func write(_ n: Int, to database: SQLiteDatabase) async throws {
+            try await database.write { connection in
+                try connection.execute("INSERT INTO items (id, n) VALUES ($1, $2)", "item", n)
+                guard self == .logged else { return }
+                try EventLog.append(
+                    at: .init(milliseconds: 0), roomID: "room", participants: [], emissions: [], on: connection)
+            }
+        }
+    }
+
+    private func open(in folder: TemporaryFolder) throws -> SQLiteDatabase {
+        try SQLiteDatabase(.file(folder.file("test.db")), migrations: [Self.items])
+    }
+
+    /// Returns the files that a killed process leaves after some writes.
+    private func crashed(_ change: Change) async throws -> TemporaryFolder {
+        let folder = TemporaryFolder()
+        let database = try open(in: folder)
+        for n in 0..<Self.writes { try await change.write(n, to: database) }
+        let left = try folder.copyAsAfterACrash()
+        await database.close()
+        return left
+    }
+
+    private func count(_ database: SQLiteDatabase) async throws -> Int {
+        try await database.read { try $0.first("SELECT count(*) FROM items") { $0.int(0) } ?? 0 }
+    }
+
+    @Test(
+        "a start names the file and the way on, and leaves the files as they are", arguments: Damage.allCases,
+        Change.allCases)
+    func refusal(damage: Damage, change: Change) async throws {
+        let folder = try await crashed(change)
+        let log = folder.file("test.db-wal")
+        try damage.apply(to: log)
+        let before = try? Data(contentsOf: URL(fileURLWithPath: log))
+        for _ in 0..<2 {
+            let error = #expect(throws: StorageError.self) { try open(in: folder) }
+            let text = try #require(error).description
+            #expect(text.contains("test.db lacks acknowledged changes") && text.contains("test.db-acknowledged"))
+        }
+        if let before { #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == before) }
+
+        try FileManager.default.removeItem(atPath: folder.file("test.db-acknowledged"))
+        let database = try open(in: folder)
+        #expect(try await count(database) < Self.writes)
+        await database.close()
+    }
+
+    @Test("the files of a killed process open, and so do those of one that stopped", arguments: Change.allCases)
+    func whole(change: Change) async throws {
+        let folder = try await crashed(change)
+        for _ in 0..<2 {
+            let database = try open(in: folder)
+            #expect(try await count(database) == Self.writes)
+            await database.close()
+        }
+    }
+
+    @Test("an older copy of a database that stopped is refused")
+    func older() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("test.db")
+        for n in 0..<2 {
+            let database = try open(in: folder)
+            try await Change.logged.write(n, to: database)
+            await database.close()
+            if n == 0 { try FileManager.default.copyItem(atPath: path, toPath: folder.file("older")) }
+        }
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: folder.file("older"), toPath: path)
+        #expect(throws: StorageError.self) { try open(in: folder) }
+    }
+
+    @Test("a restored backup has a history of its own")
+    func restored() async throws {
+        let folder = TemporaryFolder()
+        let database = try open(in: folder)
+        try await Change.logged.write(0, to: database)
+        let file = try DatabaseFile(existing: folder.file("test.db"))
+        try file.copy(to: folder.file("backup"))
+        file.close()
+        for n in 1..<Self.writes { try await Change.logged.write(n, to: database) }
+        await database.close()
+        try FileManager.default.removeItem(atPath: folder.file("test.db"))
+        try FileManager.default.moveItem(atPath: folder.file("backup"), toPath: folder.file("test.db"))
+        for n in 1..<3 {
+            let restored = try open(in: folder)
+            #expect(try await count(restored) == n)
+            try await Change.logged.write(n, to: restored)
+            await restored.close()
+        }
+    }
+
+    @Test("damage that a read meets names the file, and stays in the statistics")
+    func damagedPage() async throws {
+        let folder = TemporaryFolder()
+        var database = try open(in: folder)
+        for n in 0..<2000 where n.isMultiple(of: 500) {
+            try await database.write { connection in
+                for n in n..<n + 500 { try connection.execute("INSERT INTO items VALUES ($1, $2)", "item", n) }
+            }
+        }
+        await database.close()
+        let path = folder.file("test.db")
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        // The pages of the rows are behind those of the schema.
+        bytes.replaceSubrange(bytes.count - 4096..<bytes.count, with: Data(repeating: 0xA5, count: 4096))
+        try bytes.write(to: URL(fileURLWithPath: path))
+        database = try open(in: folder)
+        #expect(database.statistics.damage == nil)
+        let damaged = database
+        let error = await #expect(throws: StorageError.self) { try await count(damaged) }
+        #expect(error?.description.contains("test.db is damaged: ") == true)
+        #expect(database.statistics.damage == error?.description)
+        await database.close()
+    }
+}
