@@ -19,13 +19,15 @@ package actor Presence {
     private let log: Logger
     /// The time after which typing ends without a renewal.
     private let typingTimeout: Duration
+    private let serviceTimeout: Duration
     private let announce: @Sendable (Change) -> Void
     private nonisolated let membership: GatewayMembership
     private var table: PresenceTable { didSet { changes.store(table.revision, ordering: .releasing) } }
     private var typingTimers = TypingTimers()
     private var peers: PeerSync
-    private lazy var services = ServiceNotifier(gatewayID: gatewayID, bus: bus, on: loop, log: log) {
-        [weak self] member, isOpen in
+    private lazy var services = ServiceNotifier(
+        gatewayID: gatewayID, bus: bus, on: loop, log: log, timeout: serviceTimeout
+    ) { [weak self] member, isOpen in
         self?.assumeIsolated { $0.publish(Entry(kind: .presence, member: member), isOn: isOpen) }
     }
     private var subscriptions: [BusSubscription] = []
@@ -37,9 +39,12 @@ package actor Presence {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter announce: called on the loop, with each member's changes in order.
+    /// - Parameters:
+    ///   - serviceTimeout: how long a join waits for a service that is to be notified.
+    ///   - announce: called on the loop, with each member's changes in order.
     package init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger, typingTimeout: Duration = .seconds(3),
+        serviceTimeout: Duration = .seconds(1),
         announce: @escaping @Sendable (Change) -> Void
     ) {
         self.gatewayID = gatewayID
@@ -47,6 +52,7 @@ package actor Presence {
         self.loop = loop
         self.log = log
         self.typingTimeout = typingTimeout
+        self.serviceTimeout = serviceTimeout
         self.announce = announce
         membership = GatewayMembership(bus, ownID: gatewayID)
         table = PresenceTable(gatewayID: gatewayID)

@@ -11,8 +11,6 @@ import ServiceKit
 /// service that was slow or unavailable is notified later: of openings that it missed, and then of the state at that
 /// time. Nobody waits for a service that is repeatedly late (`CircuitBreakers`).
 actor ServiceNotifier {
-    /// The time limit for a service's reply.
-    private static let timeout: Duration = .seconds(1)
     /// The limit of members in one request, far below the bus's longest line.
     private static let maxBatch = 2000
     /// The limit of members whose state a service has yet to receive. Beyond it, an unavailable service is
@@ -32,6 +30,7 @@ actor ServiceNotifier {
     private let gatewayID: String
     private let bus: any MessageBus
     private let log: Logger
+    private let timeout: Duration
     private let onNotified: @Sendable (RoomMember, Bool) -> Void
     /// The presence subjects by service.
     private var subjects: [String: String] = [:]
@@ -45,17 +44,20 @@ actor ServiceNotifier {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter onNotified: called on the loop when services have been notified of a member's state. A service that
-    ///   is slow or away delays it only until the request times out. For each member, the calls have the order of its
-    ///   changes; a change that was reverted meanwhile is left out.
+    /// - Parameters:
+    ///   - timeout: the time limit for a service's reply.
+    ///   - onNotified: called on the loop when services have been notified of a member's state. A service that is slow or
+    ///     away delays it only until the request times out. For each member, the calls have the order of its changes; a
+    ///     change that was reverted meanwhile is left out.
     init(
-        gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
+        gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger, timeout: Duration,
         onNotified: @escaping @Sendable (RoomMember, Bool) -> Void
     ) {
         self.gatewayID = gatewayID
         self.bus = bus
         self.loop = loop
         self.log = log
+        self.timeout = timeout
         self.onNotified = onNotified
     }
 
@@ -182,7 +184,7 @@ actor ServiceNotifier {
             $0.member("rooms", array: { for member in members { $0.object { member.writeMembers(to: &$0) } } })
         }
         let context = BusContext(
-            requestID: "presence", timeout: Self.timeout, key: members.count == 1 ? members[0].roomID : nil)
+            requestID: "presence", timeout: timeout, key: members.count == 1 ? members[0].roomID : nil)
         let asked = LoopInstant.now()
         do throws(BusError) {
             let answer = try await bus.request(subject, data, context)

@@ -12,10 +12,16 @@ package struct PresenceSide: Sendable {
     package let presence: Presence
     package let delivered = Arrivals<String>()
 
-    /// - Parameter typingTimeout: by default longer than any test takes.
-    package init(_ id: String, _ bus: any MessageBus, on loop: EventLoop, typingTimeout: Duration = .seconds(300)) {
+    /// Both time limits are by default longer than any test takes.
+    package init(
+        _ id: String, _ bus: any MessageBus, on loop: EventLoop, typingTimeout: Duration = .seconds(300),
+        serviceTimeout: Duration = .seconds(300)
+    ) {
         let delivered = delivered
-        presence = Presence(gatewayID: id, bus: bus, on: loop, log: .silent, typingTimeout: typingTimeout) { change in
+        presence = Presence(
+            gatewayID: id, bus: bus, on: loop, log: .silent, typingTimeout: typingTimeout,
+            serviceTimeout: serviceTimeout
+        ) { change in
             let name = "\(change.member.userID)@\(change.member.roomID)"
             delivered.add("\(change.kind.rawValue) \(name) \(change.isOn ? "on" : "off")")
         }
@@ -23,12 +29,14 @@ package struct PresenceSide: Sendable {
 
     /// Two gateways, `a` and `b`, each on a loop of its own.
     package static func run(
-        on bus: any MessageBus, typingTimeout: Duration = .seconds(300),
+        on bus: any MessageBus, typingTimeout: Duration = .seconds(300), serviceTimeout: Duration = .seconds(300),
         _ test: (_ a: PresenceSide, _ b: PresenceSide) async throws -> Void
     ) async throws {
         let group = try EventLoopGroup(loopCount: 2)
-        let a = PresenceSide("a", bus, on: group.loops[0], typingTimeout: typingTimeout)
-        let b = PresenceSide("b", bus, on: group.loops[1], typingTimeout: typingTimeout)
+        let (a, b) = (
+            PresenceSide("a", bus, on: group.loops[0], typingTimeout: typingTimeout, serviceTimeout: serviceTimeout),
+            PresenceSide("b", bus, on: group.loops[1], typingTimeout: typingTimeout, serviceTimeout: serviceTimeout)
+        )
         try a.presence.start()
         try b.presence.start()
         do {

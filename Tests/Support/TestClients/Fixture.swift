@@ -9,6 +9,8 @@ package struct Fixture {
 
     /// The number of concurrent requests of a set-up.
     private static let connections = 8
+    /// How often a call is repeated that a busy server could not answer in time.
+    private static let repeats = 5
 
     package init(server: ServerAddress, loop: EventLoop) {
         self.server = server
@@ -51,13 +53,21 @@ package struct Fixture {
         }
     }
 
-    /// Sends all calls in any order, and returns the `data` of their answers in the calls' order.
+    /// Sends all calls in any order, and returns the `data` of their answers in the calls' order. Repeats those that are
+    /// answered with 503, as clients do.
     @discardableResult
     package func data(of calls: [HTTPCall]) async throws(ClientError) -> [JSONValue] {
         var clients: [HTTPClient] = []
         for _ in 0..<min(Self.connections, calls.count) { clients.append(try await connect()) }
         defer { for client in clients { client.close() } }
-        let answers = try await HTTPBatch(calls, on: clients).run()
+        var answers = try await HTTPBatch(calls, on: clients).run()
+        for _ in 0..<Self.repeats {
+            let refused = answers.indices.filter { answers[$0].status == 503 }
+            if refused.isEmpty { break }
+            try? await Task.sleep(for: .seconds(1))  // what `Retry-After` says
+            let repeated = try await HTTPBatch(refused.map { calls[$0] }, on: clients).run()
+            for (index, answer) in zip(refused, repeated) { answers[index] = answer }
+        }
         return try answers.map { answer throws(ClientError) in try answer.data() }
     }
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from parlor import SERVICES, STOP_DEADLINE, Process, binaries, until
 from people import World, eventually
+from test_settings import run
 
 EXECUTABLES = ["parlor", "parlor-bus", "parlor-gateway", *SERVICES]
 
@@ -44,6 +45,24 @@ async def test_what_was_acknowledged_is_there_after_a_kill(own_parlor, own_world
     kept = await alice.get(f"/api/rooms/{room['id']}/messages?after=0&limit=200")
     assert [message["id"] for message in kept][: len(acknowledged)] == [m["id"] for m in acknowledged][:200]
     assert [message["seq"] for message in kept] == list(range(1, len(kept) + 1))
+
+
+@pytest.mark.parametrize("service", ["messaging", "accounts"])
+async def test_a_start_without_what_was_acknowledged_is_refused(start, service):
+    parlor = start("one")
+    async with World(parlor) as world:
+        alice, _, room = await world.pair()
+        message = await alice.send(room, "kept")
+        parlor.process.kill()
+        log = parlor.data / f"{service}.db-wal"
+        aside = log.rename(log.with_suffix(".aside"))
+        for _ in range(2):
+            refused = run(binaries() / "parlor", "--port", 0, "--data", parlor.data)
+            assert refused.returncode != 0 and f"{service}.db lacks acknowledged changes" in refused.stderr, refused.stderr
+            assert f"delete {parlor.data}/{service}.db-acknowledged" in refused.stderr
+        aside.rename(log)
+        parlor.run(parlor.port)
+        assert await alice.get(f"/api/rooms/{room['id']}/messages") == [message]
 
 
 async def at_least(gathered: list, count: int) -> bool:

@@ -14,8 +14,10 @@ struct PresenceTests {
     private let ada = RoomMember(roomID: "r", userID: "ada")
     private let bob = RoomMember(roomID: "r", userID: "bob")
 
-    private func run(_ test: (_ a: PresenceSide, _ b: PresenceSide) async throws -> Void) async throws {
-        try await PresenceSide.run(on: bus, test)
+    private func run(
+        serviceTimeout: Duration = .seconds(300), _ test: (_ a: PresenceSide, _ b: PresenceSide) async throws -> Void
+    ) async throws {
+        try await PresenceSide.run(on: bus, serviceTimeout: serviceTimeout, test)
     }
 
     @Test("a person who joins or leaves on one gateway does so on both")
@@ -172,7 +174,7 @@ struct PresenceTests {
 
     @Test("a service that was only too slow is notified again, without its asking")
     func toldAgain() async throws {
-        try await run { a, _ in
+        try await run(serviceTimeout: .milliseconds(50)) { a, _ in
             let asked = try slowService()
             a.presence.learn(asked.manifest)
             async let joined: Void = a.presence.join(ada, socketID: "1")

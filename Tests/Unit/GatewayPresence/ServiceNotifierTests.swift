@@ -18,11 +18,15 @@ struct ServiceNotifierTests {
     private let manifest = Manifest(service: "counting", presenceSubject: "counting.presence")
 
     /// Runs a test with a notifier, and a service that answers at once, unless it `isAway`.
-    private func run(isAway: Bool = false, _ test: (ServiceNotifier) async throws -> Void) async throws {
+    private func run(
+        isAway: Bool = false, timeout: Duration = .seconds(60), _ test: (ServiceNotifier) async throws -> Void
+    ) async throws {
         let notified = notified
         if !isAway { try startService() }
         let group = try EventLoopGroup(loopCount: 1)
-        let notifier = ServiceNotifier(gatewayID: "g", bus: bus, on: group.loops[0], log: .silent) { member, isOpen in
+        let notifier = ServiceNotifier(
+            gatewayID: "g", bus: bus, on: group.loops[0], log: .silent, timeout: timeout
+        ) { member, isOpen in
             notified.add("\(member.userID)@\(member.roomID) \(isOpen)")
         }
         await notifier.learn(manifest)
@@ -107,7 +111,7 @@ struct ServiceNotifierTests {
 
     @Test("nobody waits for a service that is late again and again, and it is notified of all later")
     func late() async throws {
-        try await run(isAway: true) { notifier in
+        try await run(isAway: true, timeout: .seconds(1)) { notifier in
             let held = Mutex(0)
             let changes = 10
             let silent = try bus.respond(to: "counting.presence", queue: "counting") { _ in held.withLock { $0 += 1 } }

@@ -285,7 +285,8 @@ struct ServiceHostTests {
         let before = (reads: try metric("reads_total"), commits: try metric("commits_total"))
         for _ in 0..<3 { try await harness.ask(Subject.health(of: "test"), .emptyObject, as: nil) }
         try await harness.append()
-        #expect(try metric("reads_total") == before.reads + 3)
+        // Others may have read the end of the log meanwhile.
+        #expect(try metric("reads_total") >= before.reads + 3)
         #expect(try metric("commits_total") > before.commits)
         #expect(try (1...metric("reads_total")).contains(metric("snapshots_total")))
         await harness.stop()
