@@ -70,7 +70,7 @@ final class LogFollowers: Sendable {
         do throws(BusError) {
             try follower.start()
         } catch {
-            log.error("a service cannot be followed", ["service": service, "error": "\(error)"])
+            log.error("a service cannot be followed", ["log": service, "error": "\(error)"])
             return false
         }
         // Another thread may have added a follower meanwhile.

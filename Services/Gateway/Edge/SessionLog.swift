@@ -70,7 +70,7 @@ package final class SessionLog: Sendable {
         do throws(BusError) {
             try follower.start()
         } catch {
-            log.error("ended sessions cannot be followed", ["service": manifest.service, "error": "\(error)"])
+            log.error("ended sessions cannot be followed", ["log": manifest.service, "error": "\(error)"])
             // The next announcement tries again.
             return state.withLock { $0.service = nil }
         }

@@ -182,7 +182,7 @@ public actor LogFollower: LoopActor {
         isLeftOut = false
         log.warning(
             "the event log was replaced; following the new one from its end",
-            ["service": service, "seq": head.seq])
+            ["log": service, "seq": head.seq])
         databaseID = head.databaseID
         known = .start(head)
         mustVerify = false
@@ -251,7 +251,7 @@ public actor LogFollower: LoopActor {
             if let last = cursor.last, entry.seq > last &+ 1 {
                 log.warning(
                     "event log entries missing",
-                    ["service": service, "from": last &+ 1, "to": entry.seq &- 1])
+                    ["log": service, "from": last &+ 1, "to": entry.seq &- 1])
                 ready += cursor.skip(to: entry.seq &- 1)
             }
             ready += cursor.receive(entry)

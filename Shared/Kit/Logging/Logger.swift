@@ -19,6 +19,10 @@ public struct Logger: Sendable {
     /// Receives whole lines, with their newline, on any thread. Must not block.
     public typealias Sink = @Sendable ([UInt8]) -> Void
 
+    /// What each line begins with. JSON with two members of one name shows most readers only the last, so a field of
+    /// such a name is written with `_` after it.
+    private static let ownMembers: Set<String> = ["time", "level", "service", "message"]
+
     private let label: String
     private let level: Level
     private let format: Format
@@ -70,7 +74,8 @@ public struct Logger: Sendable {
                         $0.member("level", level.name)
                         $0.member("service", label)
                         $0.member("message", message)
-                        for (name, value) in fields {
+                        for (field, value) in fields {
+                            let name = Self.ownMembers.contains(field) ? field + "_" : field
                             if let number = value as? Int {
                                 $0.member(name, number)
                             } else {

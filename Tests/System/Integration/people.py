@@ -11,13 +11,14 @@ DEADLINE = 30.0  # seconds; enough for a busy machine
 
 
 class World:
-    """The people of a test, all at one Parlor."""
+    """The people of a test, all at one Parlor. Without `verify` they take any certificate."""
 
-    def __init__(self, parlor):
-        self.parlor = parlor
+    def __init__(self, parlor, verify: bool = True):
+        self.parlor, self.verify = parlor, verify
         # One connection for each request: a server that was stopped leaves none behind that looks alive.
         self.http = httpx.AsyncClient(
-            base_url=parlor.address, timeout=20, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))  # fmt: skip
+            base_url=parlor.address, timeout=20, trust_env=False, verify=verify,
+            limits=httpx.Limits(max_keepalive_connections=0))  # fmt: skip
         self.sockets = []
 
     async def __aenter__(self):
@@ -84,7 +85,8 @@ class Socket:
         self.person = person
         self.heard = []
         self.changed = asyncio.Event()
-        self.client = socketio.AsyncClient(reconnection_delay=0.05, reconnection_delay_max=0.2)
+        self.client = socketio.AsyncClient(
+            reconnection_delay=0.05, reconnection_delay_max=0.2, ssl_verify=person.world.verify)  # fmt: skip
         self.client.on("*", self.hear)
         self.client.on("connect", lambda: self.hear("connect"))
         self.client.on("disconnect", lambda reason=None: self.hear("disconnect", reason))

@@ -30,9 +30,10 @@ class Balancer:
     """HAProxy with the containers' configuration, but with other addresses of the balancer and the gateways."""
 
     def __init__(self, folder, gateway: str, **settings: str):
-        self.port = free_port()
+        self.port, self.tls_port = free_port(), free_port()
         text = (ROOT / "deploy/balancer/haproxy.cfg").read_text()
         text = text.replace("bind :8080", f"bind 127.0.0.1:{self.port}").replace("bind :9000", f"bind 127.0.0.1:{free_port()}")
+        text = text.replace("bind :8443", f"bind 127.0.0.1:{self.tls_port}")
         text, count = re.subn(r"server-template .*", f"server gateway1 {gateway.removeprefix('http://')} check", text)
         assert count == 1
         file = folder / f"haproxy-{self.port}.cfg"

@@ -25,6 +25,16 @@ struct LoggerTests {
             ])
     }
 
+    @Test("a field does not replace one of the members that each JSON line has")
+    func ownMembers() {
+        logger(.json).error("missing", ["service": "chat", "time": 5, "log": "chat"])
+        #expect(
+            lines.items == [
+                #"{"time":"2024-12-17T09:45:00.123Z","level":"error","service":"rooms","message":"missing","#
+                    + #""service_":"chat","time_":5,"log":"chat"}"# + "\n"
+            ])
+    }
+
     @Test("a text line is readable: time, level, service, message, fields")
     func text() {
         logger(.text).info("serving", ["database": "a.db", "count": 3])
