@@ -22,6 +22,10 @@ package struct BroadcastPacing: Sendable {
     /// The shortest pause if the loop is idle, as a multiple of the broadcast's duration. So broadcasts take at
     /// most half of a loop's time while requests are in progress.
     package var idleEndFactor = 1.0
+    /// The duration above which no pause is shorter than `longEndFactor` times the broadcast. So broadcasts to thousands of
+    /// sockets take at most a quarter of a loop's time, and three of four messages wait for none.
+    package var longBroadcast: Duration = .milliseconds(10)
+    package var longEndFactor = 3.0
     /// The time without connects, joins and HTTP requests that is required to end a pause early.
     package var quietPeriod: Duration = .milliseconds(100)
 
@@ -127,13 +131,18 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         state = .pausing(until: loop.schedule(after: pause) { [weak self] in self?.endPause() })
         (lastDuration, lastEnd) = (duration, .now())
         // A timer that fires late, in the next pause, does no harm: `hasPaused` checks the minimum of that pause.
-        loop.schedule(after: duration * pacing.earlyEndFactor) { [weak self] in self?.endPauseIfAllIsDone() }
-        loop.schedule(after: duration * pacing.idleEndFactor) { [weak self] in self?.endPauseWhenIdle() }
+        loop.schedule(after: leastPause(pacing.earlyEndFactor)) { [weak self] in self?.endPauseIfAllIsDone() }
+        loop.schedule(after: leastPause(pacing.idleEndFactor)) { [weak self] in self?.endPauseWhenIdle() }
+    }
+
+    /// Returns the shortest pause after the last broadcast, as this multiple of its duration or more.
+    private func leastPause(_ factor: Double) -> Duration {
+        lastDuration * (lastDuration > pacing.longBroadcast ? max(factor, pacing.longEndFactor) : factor)
     }
 
     /// Returns true if the pause has lasted this many times as long as the last broadcast; false if there is no pause.
     private func hasPaused(_ factor: Double) -> Bool {
-        if case .pausing = state { LoopInstant.now() - lastEnd >= lastDuration * factor } else { false }
+        if case .pausing = state { LoopInstant.now() - lastEnd >= leastPause(factor) } else { false }
     }
 
     /// True if no client has connected, joined or sent an HTTP request recently.

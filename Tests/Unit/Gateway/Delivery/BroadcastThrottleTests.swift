@@ -136,6 +136,20 @@ struct BroadcastThrottleTests {
         }
     }
 
+    @Test("after a long broadcast the pause does not end early, whatever is done or idle")
+    func longBroadcast() async throws {
+        var pacing = Self.pacing(quietPeriod: .zero)
+        (pacing.longBroadcast, pacing.longEndFactor) = (.zero, 1e9)
+        try await run(pacing) { side in
+            await side.broadcast()
+            try await side.expect([1])
+            await side.broadcast(2)
+            for _ in 1...20 { await side.run { $0.endPauseIfAllIsDone() } }
+            await side.run { $0.end() }
+            try await side.expect([2])
+        }
+    }
+
     @Test("a pause has the bounds of the pacing")
     func shortPause() async throws {
         var pacing = BroadcastPacing()
