@@ -51,7 +51,8 @@ struct PageTests {
                 for room in rooms { _ = try RoomsStore(connection).insert(room, key: nil) }
             }
             func all(_ subject: String, _ write: (inout JSONWriter) -> Void) async throws -> [JSONValue] {
-                try await harness.bus.askForAll(subject, BusContext(requestID: "test"), of: "Rooms", write)
+                try await harness.bus.askForAll(
+                    subject, BusContext(requestID: "test", timeout: .seconds(60)), of: "Rooms", write)
             }
             let partners = try await all("rooms.partners") { $0.member("userId", alice.id) }
             #expect(partners.compactMap(\.string) == [bob.id] + others)
