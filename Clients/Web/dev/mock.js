@@ -14,15 +14,14 @@ const SAID = ["Tea is ready", "I put the plan on the board, have a look when you
 const count = Number(query.get("rooms") ?? 12);
 const rooms = state === "empty" ? [] : Array.from({ length: count }, (_, index) => {
   const other = others[index % others.length];
-  const isPresent = index % 5 === 0;
   const name = NAMES[index % NAMES.length];
   const last = SAID[index % SAID.length];
   return {
     id: `room-${index * 7919}`, name, displayName: name ?? `Ada & ${other.firstName}`, createdBy: index % 3 ? "u0" : other.id, createdAt: ago(60 * 24 * (index + 2)), updatedAt: ago(index * 300 + 2),
-    messagesUpdatedAt: ago(index * 240), lastActivityAt: ago(index * 240), lastActivityType: index % 4 ? "message" : "roomUpdate", isActive: isPresent,
-    participants: [me, other].map((person, at) => ({ userId: person.id, username: person.username, firstName: person.firstName, joinedAt: ago(9999), isPresent: at === 1 && isPresent })),
+    messagesUpdatedAt: ago(index * 240), lastActivityAt: ago(index * 240), lastActivityType: index % 4 ? "message" : "roomUpdate",
+    participants: [me, other].map((person) => ({ userId: person.id, username: person.username, firstName: person.firstName, joinedAt: ago(9999) })),
     elementCount: (index * 5) % 17, badges: { messages: [3, 0, 0, 128, 0][index % 5], elements: index % 6 === 2 ? 2 : 0 }, hasUnread: index % 5 === 0 || index % 6 === 2, isNew: index === 3,
-    lastMessage: index % 7 === 6 ? null : { id: `l${index}`, senderId: index % 2 ? "u0" : other.id, text: last, createdAt: ago(index * 240) }, typing: index === 2 ? [other.id] : [],
+    lastMessage: index % 7 === 6 ? null : { id: `l${index}`, senderId: index % 2 ? "u0" : other.id, text: last, createdAt: ago(index * 240) }, present: index === 0 ? [other.id] : null, typing: index === 0 ? [other.id] : [],
   };
 });
 

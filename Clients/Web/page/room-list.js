@@ -198,14 +198,15 @@ export function roomListView(parlor, redraw) {
         fill(part.kind, icon(room.lastActivityType === "message" ? "chat" : "pencil", 13));
       }
       row.classList.toggle("has-unread", room.isNew || Object.values(badges).some((count) => count > 0));
-      row.classList.toggle("is-active", room.isActive);
+      const isVisited = room.present?.length > 0;
+      row.classList.toggle("is-active", isVisited);
       text(part.made, t("created", { date: shortDate(room.createdAt) }));
       part.made.dataset.time = room.createdAt;
       row.setAttribute("aria-label", [
         room.isNew && t("newMark"), title, part.people.textContent,
         badges.messages > 0 && t("unreadMessages", { count: badges.messages }),
         room.badges.elements > 0 && t("newElements", { count: room.badges.elements }),
-        room.isActive && t("someoneHere"), spoken(part.last.textContent), when, t("elementCount", { count: room.elementCount }), part.made.textContent,
+        isVisited && t("someoneHere"), spoken(part.last.textContent), when, t("elementCount", { count: room.elementCount }), part.made.textContent,
       ].filter(Boolean).join(", "));
     }
     if (part.time.dateTime !== at) {

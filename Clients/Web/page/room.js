@@ -80,10 +80,10 @@ export function roomView(parlor, roomId) {
     if (!isRenaming) drawTitle(current);
     text(people, peopleLine(current));
     const others = current.participants.filter((person) => person.userId !== me);
-    const present = others.find((person) => person.isPresent);
+    const present = others.find(({ userId }) => current.present?.includes(userId));
     presence.classList.toggle("is-here", Boolean(present));
-    presence.hidden = others.length === 0;
-    if (others.length) text(presence, t(present ? "here" : "notHere", { name: personName(present ?? others[0]) }));
+    presence.hidden = others.length === 0 || current.present === null;
+    if (!presence.hidden) text(presence, t(present ? "here" : "notHere", { name: personName(present ?? others[0]) }));
     mark.classList.toggle("is-active", Boolean(present));
     made.dateTime = current.createdAt;
     made.title = exactTime(current.createdAt);

@@ -217,6 +217,7 @@ export class Account {
   #take(update) {
     const { type, failure, retryAt } = update;
     if (type === "slow") return this.#connection.set({ isSlow: update.isSlow });
+    if (type === "joined") return this.rooms.noteJoined(update.room);
     if (type === "connecting") this.#connection.set({ state: "connecting", failure: null });
     if (type === "connected") {
       this.#connection.set({ state: "connected", transport: this.#socket.transportName, isSlow: false, failure: null, retryAt: null });

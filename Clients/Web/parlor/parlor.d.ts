@@ -34,8 +34,6 @@ export interface Participant {
   readonly username: string;
   readonly firstName: string | null;
   readonly joinedAt: string;
-  /** True if this person has the room open. */
-  readonly isPresent: boolean;
 }
 
 export interface LastMessage {
@@ -58,8 +56,6 @@ export interface Room {
   readonly messagesUpdatedAt: string | null;
   readonly lastActivityAt: string;
   readonly lastActivityType: "message" | "roomUpdate";
-  /** True if somebody has the room open. */
-  readonly isActive: boolean;
   readonly participants: readonly Participant[];
   readonly elementCount: number;
   /** The counts of what is new to the person. Added services may have further badges. */
@@ -68,6 +64,11 @@ export interface Room {
   readonly lastMessage: LastMessage | null;
   /** True for a room that somebody else has made for the person, until it is opened on this device. */
   readonly isNew: boolean;
+  /**
+   * The ids of others who have the room open; null if that is unknown, because the room is not open here or there is no
+   * connection. The server's `isActive` and `isPresent` are left out: they are true only at the time of an answer.
+   */
+  readonly present: readonly string[] | null;
   /** The ids of others who are typing, in the order in which they began. It is empty unless the room is open here. */
   readonly typing: readonly string[];
 }

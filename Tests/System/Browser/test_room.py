@@ -43,6 +43,31 @@ def test_a_room_is_renamed_for_both_and_its_name_cleared(pair):
     first.shows(".name-button", "Name this room")
 
 
+def test_who_is_here_is_shown_in_the_open_room_alone_and_only_while_there_is_a_connection(ada, ben, open_window):
+    kitchen, garden = ada.room_with(ben, "Kitchen"), ada.room_with(ben, "Garden")
+    first, second = open_window(), open_window()
+    second.enter(ben, garden)
+    second.until(lambda: ada.sees(ben, garden), "Ben is in the garden")
+    first.enter(ada, kitchen)
+    first.shows(".presence", "away")
+    first.lacks(".room-row.is-active")  # neither by Ben elsewhere, nor by Ada herself
+    second.visit(ben.address, kitchen)
+    first.shows(".presence.is-here")
+    assert "Kitchen" in first.shows(".room-row.is-active").get_attribute("aria-label")
+    assert "Someone is in this room now" in first.row("Kitchen").get_attribute("aria-label")
+    first.cut(True)
+    first.run("dispatchEvent(new Event('offline'))")
+    first.lacks(".presence")
+    first.lacks(".is-active")
+    first.cut(False)
+    first.run("dispatchEvent(new Event('online'))")
+    first.shows(".presence.is-here")
+    first.row("Garden").click()
+    first.shows(".name-button", "Garden")
+    first.lacks(".room-row.is-active")
+    first.shows(".presence", "away")
+
+
 def test_badges_move_without_entering(pair, ben):
     first, second, room = pair
     second.visit(ben.address)
