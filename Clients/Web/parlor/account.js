@@ -39,15 +39,15 @@ export class Account {
     this.#socket = new RoomsSocket({ platform, address, tokens: session, mode, onUpdate: (update) => this.#take(update) });
     this.#server = new Server(session, this.#socket);
     this.#cache = new Cache(storage, user.id);
-    this.#receipts = new ReadReceipts(platform, this.#server);
+    this.#receipts = new ReadReceipts(platform, this.#server, user.id);
     this.outbox = new Outbox({ platform, storage, prefix: `${user.id}/outbox/`, channel, send: (entry) => this.#send(entry) });
-    const shared = { platform, server: this.#server, cache: this.#cache, ownId: user.id };
+    const shared = { platform, server: this.#server, cache: this.#cache, receipts: this.#receipts, ownId: user.id };
     this.drafts = new Drafts({ platform, cache: this.#cache, channel, userId: user.id });
     this.rooms = new Rooms({ ...shared, onGone: (roomId) => this.#forget(roomId) });
     this.#backing = {
       ...shared,
       outbox: this.outbox,
-      receipts: this.#receipts,
+      unreadCount: (roomId) => this.rooms.unreadCount(roomId),
       onTyping: (roomId, userIds) => this.rooms.setTyping(roomId, userIds),
       onGone: (roomId) => this.rooms.check(roomId),
     };

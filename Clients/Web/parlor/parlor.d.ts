@@ -382,6 +382,12 @@ export class Rooms implements Observable<RoomsSnapshot> {
    */
   rename(roomId: string, name: string): Promise<Room>;
   /**
+   * Marks all messages of a room as read, also those that are not loaded: the newest 20,000 are searched, with a request
+   * for each 200, until as many unread ones are found as the room's badge counts. Without a connection it continues
+   * with the next one, until `stop()`. The badge falls when the server has the receipts.
+   */
+  markAllRead(roomId: string): Promise<void>;
+  /**
    * Returns people who share no room with the person, sorted by username.
    * @param q the beginning of a username or first name.
    * @throws ClientFailure
@@ -462,13 +468,19 @@ export class Conversation implements Observable<ConversationSnapshot> {
   delete(itemId: string): Promise<void>;
   /**
    * Loads the page before the first message. Does nothing if there is none, or if a page is being loaded.
+   * @param limit the number of messages: 50 by default, 200 at most.
    * @returns false if the shown messages were not fetched yet, so that older ones cannot be. `refresh()` fetches them.
    */
-  loadOlder(): Promise<boolean>;
+  loadOlder(limit?: number): Promise<boolean>;
   /** Fetches the messages again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;
   /** Notes that items are visible: unread messages of others count as read. Receipts are sent in batches. */
   noteVisible(itemIds: Iterable<string>): void;
+  /**
+   * Notes that the person has gone to the end of the messages: all up to this `seq` count as read, also those that were
+   * skipped, and those that are not loaded, as with `Rooms.markAllRead`.
+   */
+  markReadUpTo(seq: number): void;
   /**
    * Notes that the person has changed the text. Typing ends by itself after two idle seconds, and when a message is
    * sent.

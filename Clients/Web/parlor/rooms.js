@@ -50,7 +50,7 @@ export class Rooms extends Observable {
   #renaming = new Map();
   isLoaded = false;
 
-  /** @param backing `{ platform, server, cache, ownId, onGone(roomId) }` */
+  /** @param backing `{ platform, server, cache, receipts, ownId, onGone(roomId) }` */
   constructor(backing) {
     super();
     this.#backing = backing;
@@ -143,11 +143,20 @@ export class Rooms extends Observable {
     return this.get(roomId);
   }
 
+  markAllRead(roomId) {
+    return this.#backing.receipts.addOlder(roomId, undefined, () => this.unreadCount(roomId));
+  }
+
   findPeople(q, options) {
     return this.#backing.server.peopleWithoutRooms(q, options);
   }
 
   // Called by the account, not by screens
+
+  /** Returns the newest count of a room's unread messages, which may not be shown yet; null for an unknown room. */
+  unreadCount(roomId) {
+    return this.#counts.has(roomId) ? this.#counts.get(roomId).unreadMessages : null;
+  }
 
   /** Shows the cached rooms, and fetches all rooms. It does not wait for a socket, which may never connect. */
   async loadFirst() {
