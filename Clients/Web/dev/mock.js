@@ -34,6 +34,7 @@ Object.assign(list, {
   userId: "u0", get: (id) => rooms.find((room) => room.id === id), setOrder(order) { list.set({ order }); }, async refresh() {},
   async create() { return rooms[0]; },
   async rename(id, name) { Object.assign(rooms.find((room) => room.id === id), { name: name || null }); list.set({ rooms: [...rooms] }); },
+  async markAllRead(id) { Object.assign(rooms.find((room) => room.id === id).badges, { messages: 0 }); list.set({ rooms: rooms.map((room) => ({ ...room })) }); },
   async findPeople(q = "") { return { people: others.filter((person) => person.username.startsWith(q)), next: null }; },
 });
 
@@ -58,7 +59,7 @@ function open(roomId) {
       conversation.set({ items: [...conversation.snapshot.items, { id, senderId: "u0", text: text.trim(), createdAt: ago(0), isOwn: true, state: "sending", failure: null, message: null }] });
       return id;
     },
-    retry() {}, discard(id) { conversation.set({ items: conversation.snapshot.items.filter((item) => item.id !== id) }); }, async delete(id) { this.discard(id); }, async loadOlder() { return true; }, async refresh() {}, noteVisible() {}, typed() {}, stoppedTyping() {},
+    retry() {}, discard(id) { conversation.set({ items: conversation.snapshot.items.filter((item) => item.id !== id) }); }, async delete(id) { this.discard(id); }, async loadOlder() { return true; }, async refresh() {}, noteVisible() {}, markReadUpTo() {}, typed() {}, stoppedTyping() {},
   });
   const make = (id, type, content, x, y) => ({ id, type, content, position: { x, y }, state: id === "e7" ? "failed" : "saved", element: {}, createdAt: ago(5), isOwn: true });
   const wave = Array.from({ length: 60 }, (_, index) => [index * 4, 40 + Math.sin(index / 6) * 36]).flat();

@@ -7,6 +7,7 @@ import { roomMark, personMark, wordmark } from "./marks.js";
 import { relativeTime, explainTimes, shortDate, spoken, peopleLine } from "./format.js";
 import { personName, badgeText } from "../parlor/display.js";
 import { accountMenu, segments } from "./menu.js";
+import { actionMenu } from "./menu-button.js";
 import { announce } from "./dialog.js";
 import { newRoom } from "./new-room.js";
 import { roomAddress } from "./route.js";
@@ -53,7 +54,7 @@ export function roomListView(parlor, redraw) {
   if (["activity", "messages", "content"].includes(kept) && kept !== rooms.snapshot.order) rooms.setOrder(kept);
   order.value = kept;
   const sorting = h("span", { class: "sort" }, icon("sort", 16), order);
-  const list = h("div", { class: "rooms", on: { keydown: move } });
+  const list = h("div", { class: "rooms", on: { keydown: move, contextmenu: openMenu } });
   const rows = h("div", { role: "list" });
   const notice = h("div");
   const warning = h("div", { role: "status" });
@@ -197,6 +198,8 @@ export function roomListView(parlor, redraw) {
         item.activity = room.lastActivityType;
         fill(part.kind, icon(room.lastActivityType === "message" ? "chat" : "pencil", 13));
       }
+      if (badges.messages > 0) row.setAttribute("aria-haspopup", "menu");
+      else row.removeAttribute("aria-haspopup");
       row.classList.toggle("has-unread", room.isNew || Object.values(badges).some((count) => count > 0));
       const isVisited = room.present?.length > 0;
       row.classList.toggle("is-active", isVisited);
@@ -244,7 +247,21 @@ export function roomListView(parlor, redraw) {
     text(item.parts.count, t("roomCount", { count: person.rooms.length }));
   }
 
+  /** Opens the menu of a room with unread messages. For other rooms, the browser opens its own. */
+  function openMenu(event) {
+    const row = event.target.closest(".room-row");
+    const item = row?.parentElement;
+    if (!item?.unread) return;
+    event.preventDefault();
+    if (!item.menu) {
+      const read = { name: t("markAsRead"), sign: "checks", run: () => rooms.markAllRead(item.room.id), isPossible: () => true };
+      item.append(item.menu = actionMenu(row, item.parts.title.textContent, [read]));
+    }
+    item.menu.togglePopover(true);
+  }
+
   function move(event) {
+    if (event.key === "F10" && !event.shiftKey) return openMenu(event);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step || !event.target.classList.contains("room-row")) return;
     event.preventDefault();

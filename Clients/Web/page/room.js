@@ -35,7 +35,8 @@ export function roomView(parlor, roomId) {
     const person = room()?.participants.find((participant) => participant.userId === userId);
     return person ? personName(person) : null;
   };
-  const chat = chatView(parlor, opened.conversation, { me, nameOf });
+  const unread = () => room()?.badges.messages ?? 0;
+  const chat = chatView(parlor, opened.conversation, { me, nameOf, unread });
   const board = boardView(opened.board, {
     isEmpty: () => room()?.elementCount === 0,
     hasAnswered: () => room()?.createdBy === me || opened.conversation.snapshot.items.some((item) => item.isOwn),
@@ -44,7 +45,7 @@ export function roomView(parlor, roomId) {
   board.element.id = "pane-board";
   const body = h("div", { class: "room-body" }, chat.element, board.element);
   const tabs = roomTabs(opened.board, {
-    person: me, unseen, isTabbed: () => TABBED.matches, unread: () => room()?.badges.messages ?? 0,
+    person: me, unseen, isTabbed: () => TABBED.matches, unread,
     onChoose(id) {
       body.dataset.tab = id;
       (id === "chat" ? chat : board).shown();

@@ -1,6 +1,6 @@
 import { badgeText } from "../parlor/display.js";
 
-/** The open room: `{ roomId, isAtEnd, least }`. `least` is its lowest unread count while the view stays at the end. */
+/** The open room: `{ roomId, isAtEnd }`. */
 let watched = null;
 let shown = null;
 let wanted = null;
@@ -10,17 +10,15 @@ const whenIdle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 2
 
 /**
  * Sets the open room, or null.
- * @param isAtEnd returns whether the room's newest messages are in view. Messages that arrive then are read at once.
+ * @param isAtEnd returns whether the room's newest messages are in view. Then all of its messages are read.
  */
 export function watch(roomId, isAtEnd) {
-  watched = roomId && { roomId, isAtEnd, least: Infinity };
+  watched = roomId && { roomId, isAtEnd };
 }
 
-/** Returns a room's badges as they are shown. They leave out messages that arrive in view, which are read at once. */
+/** Returns a room's badges as they are shown. At its end, a room has been read, before the server says so. */
 export function shownBadges({ id, badges }) {
-  if (id !== watched?.roomId) return badges;
-  watched.least = watched.isAtEnd() ? Math.min(watched.least, badges.messages) : badges.messages;
-  return { ...badges, messages: watched.least };
+  return id === watched?.roomId && watched.isAtEnd() ? { ...badges, messages: 0 } : badges;
 }
 
 /**
