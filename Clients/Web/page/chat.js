@@ -90,10 +90,11 @@ export function chatView(parlor, conversation, { me, nameOf, unread }) {
     list.setItems(items);
     if (shot.isVerified || completeTo === 0) completeTo = newestSeq(items);
     if (held && !list.has(held.id)) holdInstead(held);
+    // Before the view moves, because without messages the scroller is hidden.
+    drawState(shot);
     settle(shot);
     holdUnseen(shot);
     arrivals(items);
-    drawState(shot);
     drawNotice(shot);
     drawTyping(shot);
   }
