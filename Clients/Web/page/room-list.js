@@ -168,12 +168,12 @@ export function roomListView(parlor, redraw) {
 
   function updateRow(item, room) {
     const { parts: part, row } = item;
-    const badges = shownBadges(room);
+    const badges = shownBadges(room, me);
     // The draft of the open room is in view.
     const draft = room.id === selected ? null : drafts.snapshot[room.id];
     const at = rooms.snapshot.order === "content" ? room.updatedAt : rooms.snapshot.order === "messages" ? room.messagesUpdatedAt ?? room.lastActivityAt : room.lastActivityAt;
     const when = relativeTime(at);
-    if (item.room !== room || item.unread !== badges.messages || item.draft !== draft || item.when !== when) {
+    if (item.room !== room || item.unread !== badges.messages || item.news !== badges.elements || item.draft !== draft || item.when !== when) {
       Object.assign(item, { room, draft, when });
       item.unread = badges.messages;
       const title = room.name ?? t("unnamedRoom");
@@ -185,9 +185,9 @@ export function roomListView(parlor, redraw) {
       part.last.classList.toggle("is-draft", !typists.length && Boolean(draft));
       text(part.last, lastLine(room, draft));
       text(part.badge, badgeText(badges.messages) || (room.isNew ? t("newMark") : ""));
-      if (item.news !== room.badges.elements) {
-        item.news = room.badges.elements;
-        fill(part.news, room.badges.elements > 0 && [icon("board", 13), badgeText(room.badges.elements)]);
+      if (item.news !== badges.elements) {
+        item.news = badges.elements;
+        fill(part.news, badges.elements > 0 && [icon("board", 13), badgeText(badges.elements)]);
       }
       if (item.elements !== room.elementCount) {
         item.elements = room.elementCount;
@@ -208,7 +208,7 @@ export function roomListView(parlor, redraw) {
       row.setAttribute("aria-label", [
         room.isNew && t("newMark"), title, part.people.textContent,
         badges.messages > 0 && t("unreadMessages", { count: badges.messages }),
-        room.badges.elements > 0 && t("newElements", { count: room.badges.elements }),
+        badges.elements > 0 && t("newElements", { count: badges.elements }),
         isVisited && t("someoneHere"), spoken(part.last.textContent), when, t("elementCount", { count: room.elementCount }), part.made.textContent,
       ].filter(Boolean).join(", "));
     }
@@ -276,6 +276,7 @@ export function roomListView(parlor, redraw) {
   draw();
   return {
     element,
+    drawSoon: later,
     select(roomId) {
       selected = roomId;
       draw();

@@ -13,8 +13,11 @@ import { goTo } from "./route.js";
 /** Where the screen is so narrow that tabs choose between the conversation and the board; as in parlor.css. */
 const TABBED = matchMedia("(max-width: 73.6875em)");
 
-/** One open room: its name and people above the conversation and the board. */
-export function roomView(parlor, roomId) {
+/**
+ * One open room: its name and people above the conversation and the board.
+ * @param onNews runs when the badge of its board has changed.
+ */
+export function roomView(parlor, roomId, onNews) {
   // Opening the room marks its elements as seen, also while only the conversation is shown.
   const unseen = parlor.rooms?.get(roomId)?.badges.elements ?? 0;
   const opened = parlor.open(roomId);
@@ -45,7 +48,7 @@ export function roomView(parlor, roomId) {
   board.element.id = "pane-board";
   const body = h("div", { class: "room-body" }, chat.element, board.element);
   const tabs = roomTabs(opened.board, {
-    person: me, unseen, isTabbed: () => TABBED.matches, unread,
+    person: me, unseen, isTabbed: () => TABBED.matches, unread, onNews,
     onChoose(id) {
       body.dataset.tab = id;
       (id === "chat" ? chat : board).shown();
