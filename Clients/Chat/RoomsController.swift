@@ -136,7 +136,7 @@ final class RoomsController {
                 BadgeText.text(count).map { "\(name) \($0)" }
             }.joined(separator: ", "),
             activity: room.lastActivityType == .message ? "✉" : "✎",
-            time: time.text { $0.formatted(date: .numeric, time: .omitted) }, isActive: room.isActive)
+            time: time.text { $0.formatted(date: .numeric, time: .omitted) })
         return (room.id, row, .room(room))
     }
 

@@ -5,7 +5,7 @@ extension RoomsClient {
     func noteForCache(_ update: SocketUpdate, cursor: String?) -> FreshRooms.Advance? {
         let fresh = backing.fresh
         switch update {
-        case .connecting, .refusedRoom: break
+        case .connecting, .refusedRoom, .joined: break
         case .connected: fresh.noteConnected()
         case .disconnected: fresh.noteDisconnected()
         case .recovered(let isWhole): return fresh.advance(to: cursor, isWhole: isWhole)

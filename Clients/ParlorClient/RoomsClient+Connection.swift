@@ -37,6 +37,7 @@ extension RoomsClient {
         case .event: if isAway { replayedCount += 1 }
         case .recovered(let isWhole):
             log.info(.connection, "caught up", ["whole": "\(isWhole)", "events": "\(replayedCount)"])
+        case .joined: break
         case .refusedRoom(let roomID, let failure): log.error(.connection, "refused", ["room": roomID], for: failure)
         case .disconnected(let failure):
             switch Connection(endedBy: failure) {

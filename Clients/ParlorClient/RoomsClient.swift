@@ -371,7 +371,7 @@ public final class RoomsClient {
             isAway = true
             connection = Connection(endedBy: failure)
         case .recovered: isAway = false
-        case .refusedRoom: break
+        case .refusedRoom, .joined: break
         case .event(let event): relay.send(event)
         }
         rooms.apply(update)

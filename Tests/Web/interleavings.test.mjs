@@ -39,7 +39,8 @@ for (let seed = 1; seed <= SEEDS; seed += 1) {
         assert.ok(board.snapshot.elements.every(({ state }) => state === "saved"));
         const shown = parlor.rooms.get(roomId);
         const truth = room.seenBy(devices[index].user.id, server);
-        for (const field of ["name", "elementCount", "badges", "lastMessage", "isActive"]) assert.deepEqual(shown[field], truth[field], field);
+        for (const field of ["name", "elementCount", "badges", "lastMessage"]) assert.deepEqual(shown[field], truth[field], field);
+        assert.deepEqual(shown.present, [devices[1 - index].user.id]);
       }
     }
   });

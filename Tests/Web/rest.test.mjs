@@ -22,7 +22,7 @@ test("a room that nobody looks at is left: its badges rise, and what has happene
   a.parlor.rest();
   await clock.advance(1_000);
   assert.equal(isPresent(), false);
-  assert.equal(b.parlor.rooms.get(roomId).participants.find(({ userId }) => userId === a.user.id).isPresent, false);
+  assert.deepEqual([a, b].map(({ parlor }) => parlor.rooms.get(roomId).present), [null, []]);
   assert.deepEqual([texts(mine.conversation), mine.conversation.snapshot.isVerified], [["deleted later", "before"], false]);
   theirs.conversation.send("meanwhile");
   theirs.board.create({ type: "note" });
@@ -38,6 +38,7 @@ test("a room that nobody looks at is left: its badges rise, and what has happene
   assert.deepEqual([texts(mine.conversation), mine.conversation.snapshot.isVerified], [["before", "meanwhile"], true]);
   assert.deepEqual([mine.board.snapshot.elements.length, mine.board.snapshot.isVerified], [1, true]);
   assert.deepEqual(badges(), { messages: 2, elements: 0 });
+  assert.deepEqual([a, b].map(({ parlor }) => parlor.rooms.get(roomId).present), [[b.user.id], [a.user.id]]);
   assert.equal(fetches(), before, "the pages that are shown are not fetched again");
   theirs.conversation.send("after");
   await clock.advance(1_000);

@@ -17,7 +17,6 @@ test("badges, the last message and the order move without entering a room", asyn
   assert.equal(room.lastMessage.text, "hello");
   assert.equal(a.parlor.rooms.snapshot.rooms[0].id, first);
   assert.deepEqual([a.parlor.rooms.snapshot.unreadMessages, a.parlor.rooms.snapshot.unseenElements], [1, 1]);
-  assert.equal(room.participants.find(({ userId }) => userId === b.user.id).isPresent, true);
   a.parlor.open(first);
   assert.equal(a.parlor.rooms.get(first).badges.elements, 0);
 });
@@ -198,17 +197,55 @@ test("events about other people's rooms leave no trace", async () => {
   assert.equal(a.parlor.rooms.snapshot.rooms[0].id, roomId);
 });
 
-test("a room that is opened shows who has been there since before", async () => {
+test("presence is that of others in the open room, as long as there is a connection", async () => {
+  const { network, clock, server, a, b, ids: [roomId, other] } = await pair({ rooms: 2 });
+  const present = (id = roomId) => a.parlor.rooms.get(id).present;
+  const theirs = [roomId, other].map((id) => b.parlor.open(id));
+  await clock.advance(3_000);
+  await Promise.all([a.parlor.rooms.refresh(), clock.advance(100)]);
+  assert.deepEqual([present(), present(other)], [null, null], "an answer that nothing keeps up to date");
+  const mine = a.parlor.open(roomId);
+  await clock.advance(20);
+  assert.deepEqual([present(), present(other)], [[b.user.id], null]);
+  theirs[0].close();
+  await clock.advance(1_000);
+  assert.deepEqual(present(), []);
+  const again = b.parlor.open(roomId);
+  await clock.advance(1_000);
+  assert.deepEqual(present(), [b.user.id]);
+  assert.ok(!server.calls.includes(`GET /rooms/${roomId}`), "the answer to the join has it");
+  a.wires.cut();
+  await clock.advance(0);
+  assert.equal(present(), null);
+  again.close();
+  await clock.advance(1_000);
+  a.wires.isOffline = false;
+  a.parlor.wake();
+  await caughtUp(clock, a);
+  assert.deepEqual(present(), []);
+  mine.close();
+  assert.equal(present(), null);
+  const elsewhere = await network.device(a.user);
+  await caughtUp(clock, elsewhere);
+  elsewhere.parlor.open(other);
+  a.parlor.open(other);
+  await clock.advance(1_000);
+  theirs[1].close();
+  await clock.advance(1_000);
+  assert.deepEqual(present(other), [], "one's own other device");
+});
+
+test("presence that an event has told since the join is newer than the answer to it", async () => {
   const { clock, a, b, roomId } = await pair();
-  const isPresent = () => a.parlor.rooms.get(roomId).participants.find(({ userId }) => userId === b.user.id).isPresent;
-  await clock.advance(3_000);
-  const open = b.parlor.open(roomId);
-  await clock.advance(3_000);
-  assert.equal(isPresent(), false);
+  const [socket] = a.wires.sockets;
+  const { deliver } = socket;
+  let ack;
+  socket.deliver = (text, event) => (text.startsWith("43") ? (ack = text) : deliver(text, event));
   a.parlor.open(roomId);
-  await clock.advance(1_000);
-  assert.equal(isPresent(), true);
-  open.close();
-  await clock.advance(1_000);
-  assert.equal(isPresent(), false);
+  await clock.advance(100);
+  b.parlor.open(roomId);
+  await clock.advance(100);
+  deliver(ack);
+  await clock.advance(100);
+  assert.deepEqual(a.parlor.rooms.get(roomId).present, [b.user.id]);
 });

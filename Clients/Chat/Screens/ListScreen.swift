@@ -23,8 +23,6 @@ struct ListScreen: Equatable {
         var activity = ""
         /// The time at the right edge.
         var time = ""
-        /// True if somebody has the room open.
-        var isActive = false
     }
 
     /// The minimum number of columns for a title that has a distinction.
@@ -75,7 +73,6 @@ struct ListScreen: Equatable {
             return isSelected ? Style.reverse(text) : Style.bold(text)
         }
         let mark = isSelected ? "› " : "  "
-        let presence = row.isActive ? "● " : ""
         // Names of badges come from the server. They are cut, so that the title has room.
         let others =
             row.warning.isEmpty
@@ -84,7 +81,7 @@ struct ListScreen: Equatable {
         let right = [row.badge.isEmpty ? "" : "(\(row.badge))", others, time].filter { !$0.isEmpty }
             .joined(separator: "  ")
         let room = max(0, width - right.columns - 1)
-        var left = mark + presence
+        var left = mark
         if row.distinction.isEmpty {
             left += row.title.harmlessLine
         } else {

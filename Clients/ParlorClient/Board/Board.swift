@@ -116,7 +116,7 @@ public final class Board {
             // are read here.
             beginRestoring()
             send()
-        case .refusedRoom: break
+        case .refusedRoom, .joined: break
         case .recovered(let isWhole):
             isAway = false
             show()

@@ -26,7 +26,7 @@ extension Conversation {
             // The refresh joins the room once more, and shows why that fails.
             isJoined = false
             beginRefresh()
-        case .refusedRoom: break
+        case .refusedRoom, .joined: break
         case .disconnected:
             isAway = true
             freshPage = nil

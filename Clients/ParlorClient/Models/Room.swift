@@ -16,7 +16,8 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     /// The time of the room's last activity of any kind, with milliseconds. The other times are whole seconds.
     public var lastActivityAt: Date
     public var lastActivityType: ActivityType
-    /// True if somebody has the room open.
+    /// True if somebody has the room open. In a ``RoomList``, true only if another person has it open while it is open
+    /// here and there is a connection: the server tells nobody else.
     public var isActive: Bool
     public var participants: [Participant]
     public var elementCount: Int
@@ -43,7 +44,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
         public var username: String
         public var firstName: String?
         public var joinedAt: Date
-        /// True if the person has the room open.
+        /// True if the person has the room open. In a ``RoomList``, as with ``Room/isActive``.
         public var isPresent: Bool
 
         enum CodingKeys: String, CodingKey {

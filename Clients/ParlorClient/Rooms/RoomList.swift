@@ -86,9 +86,6 @@ public final class RoomList {
     @ObservationIgnored private var loadedAt: Date?
     /// True if the socket is connected but has not finished its replay.
     @ObservationIgnored private var isCatchingUp = false
-    /// True from the end of a connection to the next one. Presence is then removed from answers, because no events keep
-    /// it up to date.
-    @ObservationIgnored private var isDisconnected = false
     /// The rooms that are being left. The value is true if an element was created there meanwhile.
     @ObservationIgnored private var leaving: [String: Bool] = [:]
     /// The open rooms whose unread count may be wrong.
@@ -193,8 +190,7 @@ public final class RoomList {
         let load = store.beginLoad()
         let pendingLoads = pendingLoads
         do {
-            var answer = try await server.rooms(sortedBy: order)
-            if isDisconnected { answer.rooms = answer.rooms.map(\.withoutPresence) }
+            let answer = try await server.rooms(sortedBy: order)
             let missingFields = RoomFieldSource.named(in: answer.degraded)
             let overtaken = store.finish(load, with: answer.rooms, missingFields: missingFields, now: clock.now)
             counts.load(answer.rooms, keeping: overtaken, degraded: answer.degraded)
@@ -219,15 +215,21 @@ public final class RoomList {
 
     /// Applies an update of the socket. Call it with every update, in order.
     ///
-    /// After each reconnect all rooms are fetched again, even after a full replay, because presence is not
-    /// replayed and replayed badges may be old.
+    /// After each reconnect all rooms are fetched again, even after a full replay, because replayed badges may be
+    /// old.
     public func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting, .refusedRoom: break
         case .event(let event): apply(event)
         case .connected:
-            (isCatchingUp, isDisconnected) = (true, false)
+            isCatchingUp = true
             loadWhatFailed()
+        case .joined(let room):
+            guard isOpen(room.id) else { return }
+            for person in room.participants {
+                store.notePresence(person.isPresent, of: person.userID, in: room.id, isAnswer: true)
+            }
+            showSoon(room.id)
         case .recovered:
             endCatchingUp()
             pendingLoads += 1
@@ -235,14 +237,18 @@ public final class RoomList {
         case .disconnected:
             endCatchingUp()
             counts.noteAbsence()
-            isDisconnected = true
-            store.removePresence()
+            store.forgetPresence()
             show()
         }
     }
 
     /// Applies an event.
     public func apply(_ event: RoomEvent) {
+        if case .presence(let roomID, let userID, let isPresent) = event {
+            guard isOpen(roomID) else { return }
+            store.notePresence(isPresent, of: userID, in: roomID)
+            return showSoon(roomID)
+        }
         // A replayed event may have been applied before, and old badges would undo later ones.
         let isOld = isCatchingUp && event.isRepeated
         // This compares the badges with the counts from before the event, so it comes first.
@@ -260,6 +266,9 @@ public final class RoomList {
         if case .roomCreated = event, isLoaded { keepRooms() }
         if !isOld { fetchNeeded() }
     }
+
+    /// Returns true if the room is open and is not being left.
+    private func isOpen(_ roomID: String) -> Bool { counts.isOpen(roomID) && leaving[roomID] == nil }
 
     /// Returns true for badges that may not match the events so far, so that the room has to be fetched.
     ///
@@ -303,7 +312,11 @@ public final class RoomList {
     }
 
     /// Call this before the room is left on the server. The room counts as open until ``leave(_:)``.
-    public func beginLeaving(_ roomID: String) { leaving[roomID] = false }
+    public func beginLeaving(_ roomID: String) {
+        leaving[roomID] = false
+        store.forgetPresence(in: roomID)
+        show()
+    }
 
     /// Call this after the room was left on the server. Later elements of others are unseen.
     public func leave(_ roomID: String) {
@@ -322,7 +335,7 @@ public final class RoomList {
     ///
     /// - Parameter isChange: true if the call created or changed the room.
     func take(_ answer: RoomAnswer, _ load: RoomStore.Load, isChange: Bool = false) {
-        let room = isDisconnected ? answer.room.withoutPresence : answer.room
+        let room = answer.room
         let missingFields = RoomFieldSource.named(in: answer.degraded)
         let isNew = store.finish(load, with: room, missingFields: missingFields, isChange: isChange, now: clock.now)
         if isNew || counts.latest(of: room.id) == nil { counts.load(room, degraded: answer.degraded) }

@@ -50,7 +50,7 @@ public actor RoomListCache {
         self.clock = clock
     }
 
-    /// Returns the cached rooms. Nobody is present in them, because the cached presence is out of date.
+    /// Returns the cached rooms. Their presence is out of date; a ``RoomList`` ignores it.
     public func rooms() -> [Room] {
         // A file that cannot be read now, such as before the device is unlocked, may be readable later.
         guard let data = try? files.read(Self.name) else { return [] }
@@ -66,8 +66,7 @@ public actor RoomListCache {
                 (written, generation, fileSize) = (rooms, contents.generation ?? "", data.count)
             }
             let order = Dictionary(contents.rooms.enumerated().map { ($1.id, $0) }) { $1 }
-            return rooms.values.sorted { (order[$0.id] ?? -1, $0.id) < (order[$1.id] ?? -1, $1.id) }.map(
-                \.withoutPresence)
+            return rooms.values.sorted { (order[$0.id] ?? -1, $0.id) < (order[$1.id] ?? -1, $1.id) }
         } catch {
             // `try?`: a file that cannot be removed stays until the next write replaces it.
             try? files.remove(Self.name)

@@ -22,9 +22,8 @@ extension RoomStore {
         case .roomUpdatedGlobal(let roomID, _, let time): applyUpdate(of: roomID, at: time, now)
         case .roomCreated(let room): applyNew(room, now)
         case .badges(let roomID, _, _): touch(roomID, isDoubtful: true, now: now) ? roomID : nil
-        case .presence(let roomID, let userID, let isPresent): applyPresence(isPresent, of: userID, in: roomID, now)
-        // Participants of a created room also get `roomCreated`, which has the room.
-        case .roomCreatedGlobal, .typing, .messagesRead, .requestFailed, .unknown: nil
+        // Participants of a created room also get `roomCreated`, which has the room. `RoomList` applies presence.
+        case .roomCreatedGlobal, .presence, .typing, .messagesRead, .requestFailed, .unknown: nil
         }
     }
 
@@ -116,26 +115,11 @@ extension RoomStore {
 
     private mutating func applyNew(_ room: Room, _ now: Date) -> String? {
         _ = touch(room.id, now: now)
-        if !sorted.contains(room.id) { put(room.withFullTimes) }
+        guard !sorted.contains(room.id) else { return room.id }
+        var new = room.withFullTimes
+        new.setPresent(present(in: new.id))
+        put(new)
         return room.id
-    }
-
-    private mutating func applyPresence(
-        _ isPresent: Bool, of userID: String, in roomID: String, _ now: Date
-    ) -> String? {
-        guard touch(roomID, now: now) else { return nil }
-        change(roomID) { room in
-            for index in room.participants.indices where room.participants[index].userID == userID {
-                room.participants[index].isPresent = isPresent
-            }
-            room.isActive = room.participants.contains(where: \.isPresent)
-        }
-        return roomID
-    }
-
-    /// Marks everybody as absent, because presence is known only while there is a connection.
-    mutating func removePresence() {
-        for room in rooms { change(room.id) { $0.removePresence() } }
     }
 
     /// Returns a time with milliseconds for an event that has only seconds. It is later than all known times of that

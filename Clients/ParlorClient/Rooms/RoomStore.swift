@@ -45,6 +45,8 @@ struct RoomStore: Sendable {
     private var answeredAt: [String: Date] = [:]
     /// The time of each room's last message or element by another person.
     private var arrivedAt: [String: Date] = [:]
+    /// Whether others are in the open rooms, as far as that is known: by room and person.
+    var presence: [String: [String: Bool]] = [:]
     /// The time of each name from the room's own event, until the global event arrives.
     var namedAt: [String: Date] = [:]
     /// The last 64 deleted messages. They must not come back with an earlier event or answer.
@@ -133,6 +135,7 @@ struct RoomStore: Sendable {
         answeredAt[id] = nil
         arrivedAt[id] = nil
         namedAt[id] = nil
+        presence[id] = nil
     }
 
     /// Drops the needs of a room, because its requests will never succeed.
@@ -146,7 +149,9 @@ struct RoomStore: Sendable {
         _ answer: Room, _ load: Load, isOvertaken: Bool, missingFields: Set<RoomFieldSource>, now: Date
     ) -> Room {
         answeredAt[answer.id] = now
-        let answer = answer.withFullTimes
+        var answer = answer.withFullTimes
+        // The answer's presence is true only at its time.
+        answer.setPresent(present(in: answer.id))
         needs[answer.id] = nil
         guard isOvertaken || !missingFields.isEmpty, let known = self[answer.id] else { return answer }
         var merged = answer

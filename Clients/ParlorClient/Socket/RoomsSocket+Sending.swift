@@ -109,8 +109,11 @@ extension RoomsSocket {
             if link === self.link { joinRooms(over: link) }
             throw error
         }
-        if link === self.link, rooms.wants(roomID) { rooms.noteJoined(roomID, keepingOthers: keepingOthers) }
-        return try ServerDecoder().decode(JoinAck.self, from: data).room
+        let isCurrent = link === self.link && rooms.wants(roomID)
+        if isCurrent { rooms.noteJoined(roomID, keepingOthers: keepingOthers) }
+        let room = try ServerDecoder().decode(JoinAck.self, from: data).room
+        if isCurrent { queue.put(.joined(room)) }
+        return room
     }
 
     private struct JoinAck: Decodable {

@@ -15,6 +15,8 @@ public enum SocketUpdate: Sendable, Equatable {
     /// It is false after the first connect without a cursor, and later if the server cannot replay everything. A second
     /// `recovered` with false follows if the events of a joined room cannot be replayed.
     case recovered(Bool)
+    /// A room was joined. The value is the room as the server described it then.
+    case joined(Room)
     /// After a reconnect the server has refused for good to let the socket join a room again. Its events no longer
     /// arrive.
     case refusedRoom(String, ClientFailure)

@@ -14,15 +14,14 @@ const SAID = ["Tea is ready", "I put the plan on the board, have a look when you
 const count = Number(query.get("rooms") ?? 12);
 const rooms = state === "empty" ? [] : Array.from({ length: count }, (_, index) => {
   const other = others[index % others.length];
-  const isPresent = index % 5 === 0;
   const name = NAMES[index % NAMES.length];
   const last = SAID[index % SAID.length];
   return {
     id: `room-${index * 7919}`, name, displayName: name ?? `Ada & ${other.firstName}`, createdBy: index % 3 ? "u0" : other.id, createdAt: ago(60 * 24 * (index + 2)), updatedAt: ago(index * 300 + 2),
-    messagesUpdatedAt: ago(index * 240), lastActivityAt: ago(index * 240), lastActivityType: index % 4 ? "message" : "roomUpdate", isActive: isPresent,
-    participants: [me, other].map((person, at) => ({ userId: person.id, username: person.username, firstName: person.firstName, joinedAt: ago(9999), isPresent: at === 1 && isPresent })),
+    messagesUpdatedAt: ago(index * 240), lastActivityAt: ago(index * 240), lastActivityType: index % 4 ? "message" : "roomUpdate",
+    participants: [me, other].map((person) => ({ userId: person.id, username: person.username, firstName: person.firstName, joinedAt: ago(9999) })),
     elementCount: (index * 5) % 17, badges: { messages: [3, 0, 0, 128, 0][index % 5], elements: index % 6 === 2 ? 2 : 0 }, hasUnread: index % 5 === 0 || index % 6 === 2, isNew: index === 3,
-    lastMessage: index % 7 === 6 ? null : { id: `l${index}`, senderId: index % 2 ? "u0" : other.id, text: last, createdAt: ago(index * 240) }, typing: index === 2 ? [other.id] : [],
+    lastMessage: index % 7 === 6 ? null : { id: `l${index}`, senderId: index % 2 ? "u0" : other.id, text: last, createdAt: ago(index * 240) }, present: index === 0 ? [other.id] : null, typing: index === 0 ? [other.id] : [],
   };
 });
 
@@ -35,6 +34,7 @@ Object.assign(list, {
   userId: "u0", get: (id) => rooms.find((room) => room.id === id), setOrder(order) { list.set({ order }); }, async refresh() {},
   async create() { return rooms[0]; },
   async rename(id, name) { Object.assign(rooms.find((room) => room.id === id), { name: name || null }); list.set({ rooms: [...rooms] }); },
+  async markAllRead(id) { Object.assign(rooms.find((room) => room.id === id).badges, { messages: 0 }); list.set({ rooms: rooms.map((room) => ({ ...room })) }); },
   async findPeople(q = "") { return { people: others.filter((person) => person.username.startsWith(q)), next: null }; },
 });
 
@@ -59,7 +59,7 @@ function open(roomId) {
       conversation.set({ items: [...conversation.snapshot.items, { id, senderId: "u0", text: text.trim(), createdAt: ago(0), isOwn: true, state: "sending", failure: null, message: null }] });
       return id;
     },
-    retry() {}, discard(id) { conversation.set({ items: conversation.snapshot.items.filter((item) => item.id !== id) }); }, async delete(id) { this.discard(id); }, async loadOlder() { return true; }, async refresh() {}, noteVisible() {}, typed() {}, stoppedTyping() {},
+    retry() {}, discard(id) { conversation.set({ items: conversation.snapshot.items.filter((item) => item.id !== id) }); }, async delete(id) { this.discard(id); }, async loadOlder() { return true; }, async refresh() {}, noteVisible() {}, markReadUpTo() {}, typed() {}, stoppedTyping() {},
   });
   const make = (id, type, content, x, y) => ({ id, type, content, position: { x, y }, state: id === "e7" ? "failed" : "saved", element: {}, createdAt: ago(5), isOwn: true });
   const wave = Array.from({ length: 60 }, (_, index) => [index * 4, 40 + Math.sin(index / 6) * 36]).flat();

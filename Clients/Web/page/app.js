@@ -5,7 +5,7 @@ import { clear, route, goTo } from "./route.js";
 import { signInView } from "./sign-in.js";
 import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
-import { showUnread, shownBadges, watch } from "./unread.js";
+import { forgetBoardNews, showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { closeDialogs, toast } from "./dialog.js";
 
@@ -130,7 +130,7 @@ function houseView(parlor, redraw) {
     room?.end();
     fill(stage);
     house.dataset.pane = roomId ? "room" : "list";
-    room = roomId ? roomView(parlor, roomId) : noRoomView();
+    room = roomId ? roomView(parlor, roomId, onNews) : noRoomView();
     watch(roomId, room.isAtEnd);
     stage.append(room.element);
     room.begin?.();
@@ -138,12 +138,18 @@ function houseView(parlor, redraw) {
     update();
   }
   const update = onceAFrame(() => {
-    const { rooms, unreadMessages, unseenElements } = parlor.rooms?.snapshot ?? { rooms: [], unreadMessages: 0, unseenElements: 0 };
-    const newRooms = rooms.filter((room) => room.isNew && !room.hasUnread).length;
+    let count = 0;
+    for (const room of parlor.rooms?.snapshot.rooms ?? []) {
+      const { messages, elements } = shownBadges(room, parlor.rooms.userId);
+      count += messages + elements || Number(room.isNew);
+    }
     const open = shown && parlor.rooms?.get(shown);
-    const inView = open ? open.badges.messages - shownBadges(open).messages : 0;
-    showUnread(unreadMessages - inView + unseenElements + newRooms, open ? open.displayName : null);
+    showUnread(count, open ? open.displayName : null);
   });
+  const onNews = () => {
+    update();
+    list.drawSoon();
+  };
   const unsubscribe = parlor.rooms.subscribe(update);
   const onKey = (event) => {
     // The browser closes an open dialog after this event. It does not set `defaultPrevented` for that.
@@ -166,7 +172,10 @@ function houseView(parlor, redraw) {
       unsubscribe();
       room?.end();
       list.end();
-      if (parlor.session.snapshot.status !== "signedIn") clear();
+      if (parlor.session.snapshot.status !== "signedIn") {
+        clear();
+        forgetBoardNews();
+      }
       showUnread(0, null);
     },
   };

@@ -8,13 +8,20 @@ import { composerView } from "./composer.js";
 import { announce, ask, toast } from "./dialog.js";
 import { failed, outdated } from "./failed.js";
 
-/** The maximum number of older pages that are fetched to open a room at its first unread message. */
-const SEARCHED_PAGES = 12;
+/**
+ * A room opens at its first unread message if that is among this many, and otherwise at the newest. They are loaded in
+ * pages of the server's largest size.
+ */
+const SEARCHED = 3_000;
+const LARGE_PAGE = 200;
 
 const newestSeq = (items) => items.findLast((item) => item.message)?.message.seq ?? 0;
 
-/** A room's conversation: its messages in a windowed list, who is typing, and the composer. */
-export function chatView(parlor, conversation, { me, nameOf }) {
+/**
+ * A room's conversation: its messages in a windowed list, who is typing, and the composer.
+ * @param unread returns the number of unread messages.
+ */
+export function chatView(parlor, conversation, { me, nameOf, unread }) {
   const start = h("div", { class: "start" });
   const lines = h("div", { class: "lines" });
   const scroller = h("div", { class: "scroller", role: "feed", tabindex: "0", "aria-label": t("messages"), on: {
@@ -27,7 +34,8 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   const jump = h("button", { class: "button jump", type: "button", hidden: true, on: { click: toLatest } });
   const composer = composerView(parlor.drafts, conversation.roomId, {
     send(words) {
-      isSettled = hasAnswered = true;
+      isSettled = true;
+      isMarked = false;
       if (conversation.send(words) != null) showEnd();
     },
     typed: () => conversation.typed(),
@@ -39,8 +47,8 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   const element = h("section", { class: "chat", "aria-label": t("chat") }, notice, scroller, empty, typing, h("div", { class: "composer" }, jump, composer.element));
 
   let isSettled = false;
-  /** True once the person has written here, and so has seen what was new. */
-  let hasAnswered = false;
+  /** Whether a line is above the first unread message: until the person writes here, and so has seen what was new. */
+  let isMarked = true;
   /** The `seq` of the last message that was announced; null until the server has confirmed what is shown. */
   let lastAnnounced = null;
   let seenTo = 0;
@@ -64,7 +72,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     update(row, index) {
       const { items } = list;
       updateMessage(row, items[index], items[index - 1], {
-        isFresh: !hasAnswered && items[index].id === conversation.snapshot.firstUnreadId,
+        isFresh: isMarked && items[index].id === conversation.snapshot.firstUnreadId,
         showsState: index === lastOwn || index === lastRead, isOnline: parlor.connection.snapshot.state === "connected",
         position: index + 1, count: conversation.snapshot.hasOlder ? -1 : items.length, nameOf,
       });
@@ -78,34 +86,31 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     lastOwn = items.findLastIndex((item) => item.isOwn);
     lastRead = items.findLastIndex((item) => item.isOwn && item.state === "read");
     const held = heldRow();
+    if (!isSettled && isFartherBack(shot) && Math.max(unread(), items.length) > SEARCHED) isMarked = false;
     list.setItems(items);
     if (shot.isVerified || completeTo === 0) completeTo = newestSeq(items);
     if (held && !list.has(held.id)) holdInstead(held);
+    // Before the view moves, because without messages the scroller is hidden.
+    drawState(shot);
     settle(shot);
     holdUnseen(shot);
     arrivals(items);
-    drawState(shot);
     drawNotice(shot);
     drawTyping(shot);
   }
 
   /**
    * Keeps the view at the first unread message, or at the end, until the person scrolls or the server has confirmed
-   * what is shown. If all fetched messages are unread, the first unread one may be farther back. Then older pages are
-   * fetched, up to a limit.
+   * what is shown. If the first unread message is farther back, older pages are fetched, unless it is too far.
    */
   function settle(shot) {
     if (isSettled || shot.items.length === 0) return;
-    const { items, firstUnreadId, hasOlder, isVerified } = shot;
-    if (firstUnreadId && list.has(firstUnreadId)) list.scrollToKey(firstUnreadId, gapAbove());
+    const { firstUnreadId, isVerified, isLoadingOlder, failure } = shot;
+    if (isMarked && firstUnreadId && list.has(firstUnreadId)) list.scrollToKey(firstUnreadId, gapAbove());
     else list.scrollToEnd();
     if (!isVerified) return;
-    const isFartherBack = firstUnreadId && hasOlder && items.find((item) => !item.isOwn)?.id === firstUnreadId;
-    if (isFartherBack && searched < SEARCHED_PAGES) {
-      if (!shot.isLoadingOlder) {
-        searched += 1;
-        void conversation.loadOlder();
-      }
+    if (isMarked && isFartherBack(shot) && !failure) {
+      if (!isLoadingOlder) void conversation.loadOlder(LARGE_PAGE);
     } else {
       requestAnimationFrame(() => {
         isSettled = true;
@@ -113,7 +118,11 @@ export function chatView(parlor, conversation, { me, nameOf }) {
       });
     }
   }
-  let searched = 0;
+
+  /** Returns whether all messages of others that were fetched were unread, so that earlier ones may be, too. */
+  function isFartherBack({ items, firstUnreadId, hasOlder }) {
+    return firstUnreadId !== null && hasOlder && items.find((item) => !item.isOwn)?.id === firstUnreadId;
+  }
 
   /**
    * Moves the view from the end back to the first message that arrived since the person looked, if that is above the
@@ -212,19 +221,19 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   }
 
   /**
-   * Marks visible messages as read, loads older ones before they are needed, and shows the button that jumps to the
-   * end.
+   * Marks visible messages as read, and at the end all messages; loads older ones before they are needed; and shows the
+   * button that jumps to the end.
    */
   function viewed() {
     const { hasOlder, isLoadingOlder, failure } = conversation.snapshot;
     if (isSettled && hasOlder && !isLoadingOlder && !failure && scroller.scrollTop < 1200 && scroller.clientHeight > 0) void conversation.loadOlder();
     const isSeen = !document.hidden && scroller.clientHeight > 0;
-    if (isSeen) {
+    // Before the view has settled, it may have been elsewhere for a moment, which does not count.
+    if (isSeen && isSettled) {
       const seen = list.visible();
-      const unread = seen.filter(isUnread).map((item) => item.id);
-      if (unread.length) conversation.noteVisible(unread);
-      // Before the view has settled, it may have been at the end for a moment, which does not count.
-      if (isSettled) seenTo = Math.max(seenTo, Math.min(newestSeq(seen), completeTo));
+      seenTo = Math.max(seenTo, Math.min(newestSeq(seen), completeTo));
+      conversation.noteVisible(seen.filter(isUnread).map((item) => item.id));
+      if (list.isAtEnd) conversation.markReadUpTo(seenTo);
     }
     const fresh = seenTo > 0 ? unseen().length : 0;
     jump.hidden = list.isAtEnd;
@@ -321,7 +330,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
       holdUnseen(conversation.snapshot);
     },
     focus: composer.focus,
-    isAtEnd: () => !document.hidden && (scroller.hidden ? isBeginning() : list.isAtEnd && scroller.clientHeight > 0),
+    isAtEnd: () => !document.hidden && (scroller.hidden ? isBeginning() : isSettled && list.isAtEnd && scroller.clientHeight > 0),
     end() {
       ends.forEach((end) => end());
       document.removeEventListener("visibilitychange", onVisible);

@@ -2,12 +2,14 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 
 /**
- * Makes `button` open `popup` below it. A press outside, Esc, and the focus that leaves it close it.
+ * Makes `button` open `popup` below it, or above it in the lower part of the window. A press outside, Esc, and the focus
+ * that leaves it close it.
  * @param prepare runs before it opens. @param start returns what gets the focus. @param keys handles the other keys while
  * it is open.
  */
 export function popupBelow(button, popup, { prepare, start, keys }) {
   const isOutside = (node) => node && !popup.contains(node) && !button.contains(node);
+  const onPress = ({ target }) => !popup.contains(target) && popup.hidePopover();
   function onKey(event) {
     // One that is removed from the page while it is open has no event.
     if (!popup.isConnected) return document.removeEventListener("keydown", onKey, true);
@@ -17,16 +19,23 @@ export function popupBelow(button, popup, { prepare, start, keys }) {
     popup.hidePopover();
     button.focus();
   }
-  popup.popover = "auto";
+  // What opens during a press, as by a right click or a long press, the browser may close at its end if it is "auto".
+  popup.popover = button.type === "button" ? "auto" : "manual";
   popup.addEventListener("focusout", ({ relatedTarget }) => isOutside(relatedTarget) && popup.hidePopover());
   popup.addEventListener("beforetoggle", ({ newState }) => {
     button.setAttribute("aria-expanded", String(newState === "open"));
     // On the document, because Esc must not reach what is behind it, wherever the focus is.
-    if (newState !== "open") return document.removeEventListener("keydown", onKey, true);
+    if (newState !== "open") {
+      document.removeEventListener("pointerdown", onPress, true);
+      return document.removeEventListener("keydown", onKey, true);
+    }
     document.addEventListener("keydown", onKey, true);
+    if (popup.popover === "manual") document.addEventListener("pointerdown", onPress, true);
     prepare();
-    const { right, bottom } = button.getBoundingClientRect();
-    popup.style.setProperty("top", `${bottom + 6}px`);
+    const { top, right, bottom } = button.getBoundingClientRect();
+    const isLow = bottom > innerHeight * 0.7;
+    popup.style.setProperty("top", isLow ? "auto" : `${bottom + 6}px`);
+    popup.style.setProperty("bottom", isLow ? `${innerHeight - top + 6}px` : "auto");
     popup.style.setProperty("right", `${document.documentElement.clientWidth - right}px`);
     popup.style.setProperty("max-width", `${right - 8}px`);
   });
@@ -36,25 +45,31 @@ export function popupBelow(button, popup, { prepare, start, keys }) {
 }
 
 /**
- * Returns a button, and the menu of actions that it opens.
+ * Returns a menu of actions. It belongs to `opener`, which opens it if it is a button, and which has the focus afterwards.
  * @param actions `{ name, sign, run, isPossible() }` of each. What is not possible when the menu opens is greyed out.
  */
-export function menuButton(className, label, actions) {
+export function actionMenu(opener, label, actions) {
   const items = actions.map(({ name, sign, run }) => h("button", { class: "menu-item", type: "button", role: "menuitem", tabindex: "-1", on: {
     click: () => {
       menu.hidePopover();
+      opener.focus();
       run();
     },
   } }, icon(sign, 18), name));
   const possible = () => items.filter((item) => !item.disabled);
   const menu = h("div", { class: "menu", role: "menu", "aria-label": label, tabindex: "-1" }, items);
-  const button = h("button", { class: className, type: "button", title: label, "aria-label": label, "aria-haspopup": "menu" }, icon("more", 19));
-  popupBelow(button, menu, {
+  popupBelow(opener, menu, {
     prepare: () => actions.forEach(({ isPossible }, index) => (items[index].disabled = !isPossible())),
     start: () => possible()[0] ?? menu,
     keys: (event) => stepFocus(event, possible(), "ArrowUp", "ArrowDown"),
   });
-  return [button, menu];
+  return menu;
+}
+
+/** Returns a button, and the menu of actions that it opens. */
+export function menuButton(className, label, actions) {
+  const button = h("button", { class: className, type: "button", title: label, "aria-label": label, "aria-haspopup": "menu" }, icon("more", 19));
+  return [button, actionMenu(button, label, actions)];
 }
 
 /** Moves the focus among `buttons`, if the key of the event is one of the two. @returns the button that gets it. */

@@ -7,6 +7,7 @@ import { roomMark, personMark, wordmark } from "./marks.js";
 import { relativeTime, explainTimes, shortDate, spoken, peopleLine } from "./format.js";
 import { personName, badgeText } from "../parlor/display.js";
 import { accountMenu, segments } from "./menu.js";
+import { actionMenu } from "./menu-button.js";
 import { announce } from "./dialog.js";
 import { newRoom } from "./new-room.js";
 import { roomAddress } from "./route.js";
@@ -53,7 +54,7 @@ export function roomListView(parlor, redraw) {
   if (["activity", "messages", "content"].includes(kept) && kept !== rooms.snapshot.order) rooms.setOrder(kept);
   order.value = kept;
   const sorting = h("span", { class: "sort" }, icon("sort", 16), order);
-  const list = h("div", { class: "rooms", on: { keydown: move } });
+  const list = h("div", { class: "rooms", on: { keydown: move, contextmenu: openMenu } });
   const rows = h("div", { role: "list" });
   const notice = h("div");
   const warning = h("div", { role: "status" });
@@ -167,12 +168,12 @@ export function roomListView(parlor, redraw) {
 
   function updateRow(item, room) {
     const { parts: part, row } = item;
-    const badges = shownBadges(room);
+    const badges = shownBadges(room, me);
     // The draft of the open room is in view.
     const draft = room.id === selected ? null : drafts.snapshot[room.id];
     const at = rooms.snapshot.order === "content" ? room.updatedAt : rooms.snapshot.order === "messages" ? room.messagesUpdatedAt ?? room.lastActivityAt : room.lastActivityAt;
     const when = relativeTime(at);
-    if (item.room !== room || item.unread !== badges.messages || item.draft !== draft || item.when !== when) {
+    if (item.room !== room || item.unread !== badges.messages || item.news !== badges.elements || item.draft !== draft || item.when !== when) {
       Object.assign(item, { room, draft, when });
       item.unread = badges.messages;
       const title = room.name ?? t("unnamedRoom");
@@ -184,9 +185,9 @@ export function roomListView(parlor, redraw) {
       part.last.classList.toggle("is-draft", !typists.length && Boolean(draft));
       text(part.last, lastLine(room, draft));
       text(part.badge, badgeText(badges.messages) || (room.isNew ? t("newMark") : ""));
-      if (item.news !== room.badges.elements) {
-        item.news = room.badges.elements;
-        fill(part.news, room.badges.elements > 0 && [icon("board", 13), badgeText(room.badges.elements)]);
+      if (item.news !== badges.elements) {
+        item.news = badges.elements;
+        fill(part.news, badges.elements > 0 && [icon("board", 13), badgeText(badges.elements)]);
       }
       if (item.elements !== room.elementCount) {
         item.elements = room.elementCount;
@@ -197,15 +198,18 @@ export function roomListView(parlor, redraw) {
         item.activity = room.lastActivityType;
         fill(part.kind, icon(room.lastActivityType === "message" ? "chat" : "pencil", 13));
       }
+      if (badges.messages > 0) row.setAttribute("aria-haspopup", "menu");
+      else row.removeAttribute("aria-haspopup");
       row.classList.toggle("has-unread", room.isNew || Object.values(badges).some((count) => count > 0));
-      row.classList.toggle("is-active", room.isActive);
+      const isVisited = room.present?.length > 0;
+      row.classList.toggle("is-active", isVisited);
       text(part.made, t("created", { date: shortDate(room.createdAt) }));
       part.made.dataset.time = room.createdAt;
       row.setAttribute("aria-label", [
         room.isNew && t("newMark"), title, part.people.textContent,
         badges.messages > 0 && t("unreadMessages", { count: badges.messages }),
-        room.badges.elements > 0 && t("newElements", { count: room.badges.elements }),
-        room.isActive && t("someoneHere"), spoken(part.last.textContent), when, t("elementCount", { count: room.elementCount }), part.made.textContent,
+        badges.elements > 0 && t("newElements", { count: badges.elements }),
+        isVisited && t("someoneHere"), spoken(part.last.textContent), when, t("elementCount", { count: room.elementCount }), part.made.textContent,
       ].filter(Boolean).join(", "));
     }
     if (part.time.dateTime !== at) {
@@ -243,7 +247,21 @@ export function roomListView(parlor, redraw) {
     text(item.parts.count, t("roomCount", { count: person.rooms.length }));
   }
 
+  /** Opens the menu of a room with unread messages. For other rooms, the browser opens its own. */
+  function openMenu(event) {
+    const row = event.target.closest(".room-row");
+    const item = row?.parentElement;
+    if (!item?.unread) return;
+    event.preventDefault();
+    if (!item.menu) {
+      const read = { name: t("markAsRead"), sign: "checks", run: () => rooms.markAllRead(item.room.id), isPossible: () => true };
+      item.append(item.menu = actionMenu(row, item.parts.title.textContent, [read]));
+    }
+    item.menu.togglePopover(true);
+  }
+
   function move(event) {
+    if (event.key === "F10" && !event.shiftKey) return openMenu(event);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step || !event.target.classList.contains("room-row")) return;
     event.preventDefault();
@@ -258,6 +276,7 @@ export function roomListView(parlor, redraw) {
   draw();
   return {
     element,
+    drawSoon: later,
     select(roomId) {
       selected = roomId;
       draw();

@@ -4,22 +4,22 @@ import { t } from "./texts.js";
 import { badgeText } from "../parlor/display.js";
 import { rove } from "./menu.js";
 import { roomAddress, route } from "./route.js";
+import { boardNews, keepBoardNews } from "./unread.js";
 
 const TABS = ["chat", "board"];
-/** The tab that was chosen last in each room, and the news of the boards that were not looked at since, until a reload. */
+/** The tab that was chosen last in each room, until a reload. */
 const lastTab = new Map();
-const lastNews = new Map();
 
 /**
  * The tabs of a room, where the screen is too narrow for both parts. Each shows how much is new in the part that is not
  * shown.
  * @param person the id of the person. @param unseen how many elements of others were unseen when the room was opened.
  * @param isTabbed returns whether there are tabs. @param unread returns the number of unread messages.
+ * @param onNews runs when what is new on the board has changed.
  */
-export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose }) {
+export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose, onNews }) {
   const { roomId } = board;
-  const key = `${person}/${roomId}`;
-  const news = boardNews((lastNews.get(key) ?? 0) + unseen);
+  const news = newsCounter(boardNews(person, roomId) + unseen);
   let chosen = route().tab ?? lastTab.get(roomId) ?? "chat";
   const badges = TABS.map(() => h("span", { class: "badge", "aria-hidden": "true" }));
   const tabs = TABS.map((id, index) => h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `pane-${id}`, on: { click: () => choose(id) } }, icon(id, 18), t(id), badges[index]));
@@ -41,7 +41,10 @@ export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose }) 
     news.note(board.snapshot);
     if (!isTabbed() || chosen === "board") news.clear();
     const counts = [isTabbed() && chosen === "board" ? unread() : 0, news.count];
-    lastNews.set(key, news.count);
+    if (boardNews(person, roomId) !== news.count) {
+      keepBoardNews(person, roomId, news.count);
+      onNews();
+    }
     tabs.forEach((tab, index) => {
       const count = counts[index];
       text(badges[index], badgeText(count));
@@ -56,7 +59,7 @@ export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose }) 
  * Counts the elements of others that are new on a board. The first elements that it shows are those that this device had
  * seen before. What the server adds to them was created since, so it may be what `unseen` counts.
  */
-function boardNews(unseen) {
+function newsCounter(unseen) {
   let base = unseen;
   let known = null;
   let isComplete = false;

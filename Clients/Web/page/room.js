@@ -13,8 +13,11 @@ import { goTo } from "./route.js";
 /** Where the screen is so narrow that tabs choose between the conversation and the board; as in parlor.css. */
 const TABBED = matchMedia("(max-width: 73.6875em)");
 
-/** One open room: its name and people above the conversation and the board. */
-export function roomView(parlor, roomId) {
+/**
+ * One open room: its name and people above the conversation and the board.
+ * @param onNews runs when the badge of its board has changed.
+ */
+export function roomView(parlor, roomId, onNews) {
   // Opening the room marks its elements as seen, also while only the conversation is shown.
   const unseen = parlor.rooms?.get(roomId)?.badges.elements ?? 0;
   const opened = parlor.open(roomId);
@@ -35,7 +38,8 @@ export function roomView(parlor, roomId) {
     const person = room()?.participants.find((participant) => participant.userId === userId);
     return person ? personName(person) : null;
   };
-  const chat = chatView(parlor, opened.conversation, { me, nameOf });
+  const unread = () => room()?.badges.messages ?? 0;
+  const chat = chatView(parlor, opened.conversation, { me, nameOf, unread });
   const board = boardView(opened.board, {
     isEmpty: () => room()?.elementCount === 0,
     hasAnswered: () => room()?.createdBy === me || opened.conversation.snapshot.items.some((item) => item.isOwn),
@@ -44,7 +48,7 @@ export function roomView(parlor, roomId) {
   board.element.id = "pane-board";
   const body = h("div", { class: "room-body" }, chat.element, board.element);
   const tabs = roomTabs(opened.board, {
-    person: me, unseen, isTabbed: () => TABBED.matches, unread: () => room()?.badges.messages ?? 0,
+    person: me, unseen, isTabbed: () => TABBED.matches, unread, onNews,
     onChoose(id) {
       body.dataset.tab = id;
       (id === "chat" ? chat : board).shown();
@@ -80,10 +84,10 @@ export function roomView(parlor, roomId) {
     if (!isRenaming) drawTitle(current);
     text(people, peopleLine(current));
     const others = current.participants.filter((person) => person.userId !== me);
-    const present = others.find((person) => person.isPresent);
+    const present = others.find(({ userId }) => current.present?.includes(userId));
     presence.classList.toggle("is-here", Boolean(present));
-    presence.hidden = others.length === 0;
-    if (others.length) text(presence, t(present ? "here" : "notHere", { name: personName(present ?? others[0]) }));
+    presence.hidden = others.length === 0 || current.present === null;
+    if (!presence.hidden) text(presence, t(present ? "here" : "notHere", { name: personName(present ?? others[0]) }));
     mark.classList.toggle("is-active", Boolean(present));
     made.dateTime = current.createdAt;
     made.title = exactTime(current.createdAt);

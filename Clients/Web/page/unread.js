@@ -1,26 +1,48 @@
 import { badgeText } from "../parlor/display.js";
+import { chosen, keepChoice } from "./choices.js";
 
-/** The open room: `{ roomId, isAtEnd, least }`. `least` is its lowest unread count while the view stays at the end. */
+/** The open room: `{ roomId, isAtEnd }`. */
 let watched = null;
 let shown = null;
 let wanted = null;
 let isDue = false;
+/**
+ * The news of boards that were behind the messages since their rooms were opened, which is when the server counts them as
+ * seen: the number of elements, by person and room.
+ */
+let news = JSON.parse(chosen("news", "{}"));
 /** Runs work that is not urgent when the page is idle. */
 const whenIdle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 200));
 
 /**
  * Sets the open room, or null.
- * @param isAtEnd returns whether the room's newest messages are in view. Messages that arrive then are read at once.
+ * @param isAtEnd returns whether the room's newest messages are in view. Then all of its messages are read.
  */
 export function watch(roomId, isAtEnd) {
-  watched = roomId && { roomId, isAtEnd, least: Infinity };
+  watched = roomId && { roomId, isAtEnd };
 }
 
-/** Returns a room's badges as they are shown. They leave out messages that arrive in view, which are read at once. */
-export function shownBadges({ id, badges }) {
-  if (id !== watched?.roomId) return badges;
-  watched.least = watched.isAtEnd() ? Math.min(watched.least, badges.messages) : badges.messages;
-  return { ...badges, messages: watched.least };
+export function boardNews(person, roomId) {
+  return news[`${person}/${roomId}`] ?? 0;
+}
+
+export function keepBoardNews(person, roomId, count) {
+  news = { ...news, [`${person}/${roomId}`]: count || undefined };
+  keepChoice("news", JSON.stringify(news));
+}
+
+export function forgetBoardNews() {
+  news = {};
+  keepChoice("news", "{}");
+}
+
+/**
+ * Returns a room's badges as they are shown to the person. At its end, a room has been read, before the server says so.
+ * The news of a board that nobody has looked at stay.
+ */
+export function shownBadges({ id, badges }, person) {
+  const isRead = id === watched?.roomId && watched.isAtEnd();
+  return { ...badges, messages: isRead ? 0 : badges.messages, elements: badges.elements + boardNews(person, id) };
 }
 
 /**

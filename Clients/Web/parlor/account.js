@@ -39,15 +39,15 @@ export class Account {
     this.#socket = new RoomsSocket({ platform, address, tokens: session, mode, onUpdate: (update) => this.#take(update) });
     this.#server = new Server(session, this.#socket);
     this.#cache = new Cache(storage, user.id);
-    this.#receipts = new ReadReceipts(platform, this.#server);
+    this.#receipts = new ReadReceipts(platform, this.#server, user.id);
     this.outbox = new Outbox({ platform, storage, prefix: `${user.id}/outbox/`, channel, send: (entry) => this.#send(entry) });
-    const shared = { platform, server: this.#server, cache: this.#cache, ownId: user.id };
+    const shared = { platform, server: this.#server, cache: this.#cache, receipts: this.#receipts, ownId: user.id };
     this.drafts = new Drafts({ platform, cache: this.#cache, channel, userId: user.id });
     this.rooms = new Rooms({ ...shared, onGone: (roomId) => this.#forget(roomId) });
     this.#backing = {
       ...shared,
       outbox: this.outbox,
-      receipts: this.#receipts,
+      unreadCount: (roomId) => this.rooms.unreadCount(roomId),
       onTyping: (roomId, userIds) => this.rooms.setTyping(roomId, userIds),
       onGone: (roomId) => this.rooms.check(roomId),
     };
@@ -217,6 +217,7 @@ export class Account {
   #take(update) {
     const { type, failure, retryAt } = update;
     if (type === "slow") return this.#connection.set({ isSlow: update.isSlow });
+    if (type === "joined") return this.rooms.noteJoined(update.room);
     if (type === "connecting") this.#connection.set({ state: "connecting", failure: null });
     if (type === "connected") {
       this.#connection.set({ state: "connected", transport: this.#socket.transportName, isSlow: false, failure: null, retryAt: null });

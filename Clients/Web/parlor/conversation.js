@@ -1,7 +1,7 @@
 import { CacheWriter } from "./cache.js";
 import { ClientFailure } from "./failure.js";
 import { Loading } from "./loading.js";
-import { pendingItem } from "./message-item.js";
+import { isUnread, pendingItem } from "./message-item.js";
 import { MessageLoader } from "./message-loader.js";
 import { MessageStore } from "./message-store.js";
 import { Observable, keepFields, keepList } from "./observable.js";
@@ -37,10 +37,12 @@ export class Conversation extends Observable {
   #losses = 0;
   /** The value of `#losses` when each message was sent. */
   #sentAfter = new Map();
+  /** The value of `#losses` when unread messages were last looked for that are not loaded. */
+  #searchedAfter = -1;
 
   /**
    * @param backing what all conversations of one person share: `{ platform, server, outbox, receipts, cache, ownId,
-   * onTyping, onGone }`.
+   * unreadCount, onTyping, onGone }`.
    */
   constructor(roomId, backing, { isAway }) {
     super();
@@ -115,8 +117,8 @@ export class Conversation extends Observable {
     this.#changed();
   }
 
-  loadOlder() {
-    return this.#loader.loadOlder();
+  loadOlder(limit) {
+    return this.#loader.loadOlder(limit);
   }
 
   refresh() {
@@ -125,10 +127,18 @@ export class Conversation extends Observable {
 
   noteVisible(itemIds) {
     const ids = new Set(itemIds);
-    const unread = this.#store.items
-      .filter((item) => ids.has(item.id) && !item.isOwn && !item.message.readBy.some(({ userId }) => userId === this.#ownId))
-      .map((item) => item.message.id);
-    this.#backing.receipts.add(this.roomId, unread);
+    this.#addReceipts(this.#unread.filter(({ id }) => ids.has(id)));
+  }
+
+  markReadUpTo(seq) {
+    const unread = this.#unread;
+    this.#addReceipts(unread.filter(({ message }) => message.seq <= seq));
+    const { receipts, unreadCount } = this.#backing;
+    const count = unreadCount(this.roomId);
+    if (count === null || !this.#loading.isVerified || this.#searchedAfter === this.#losses) return;
+    this.#searchedAfter = this.#losses;
+    const older = count - unread.length;
+    if (older > 0) void receipts.addOlder(this.roomId, this.#store.floor, () => Math.min(older, unreadCount(this.roomId)));
   }
 
   typed() {
@@ -229,6 +239,14 @@ export class Conversation extends Observable {
       default: return;
     }
     this.#changed();
+  }
+
+  get #unread() {
+    return this.#store.items.filter(({ message }) => isUnread(message, this.#ownId));
+  }
+
+  #addReceipts(items) {
+    this.#backing.receipts.add(this.roomId, items.map(({ message }) => message.id));
   }
 
   async #fetch(isCurrent) {

@@ -6,6 +6,7 @@ import { Backoff, Pause } from "./timing.js";
  */
 export class JoinedRooms {
   #platform;
+  #onJoined;
   #wanted = new Set();
   #joined = new Set();
   /** The joins in progress on this connection, by room. */
@@ -13,8 +14,10 @@ export class JoinedRooms {
   #link = null;
   #isJoining = false;
 
-  constructor(platform) {
+  /** @param onJoined `(room) → void`, which runs with the server's answer to each join. */
+  constructor(platform, onJoined) {
     this.#platform = platform;
+    this.#onJoined = onJoined;
   }
 
   /** Joins all rooms on a new connection. @param link null if there is no connection. */
@@ -63,7 +66,10 @@ export class JoinedRooms {
   async #ask(roomId, link) {
     try {
       const { room } = await link.ask("room:join", { roomId, keepOthers: true });
-      if (link === this.#link && this.#wanted.has(roomId)) this.#joined.add(roomId);
+      if (link === this.#link && this.#wanted.has(roomId)) {
+        this.#joined.add(roomId);
+        this.#onJoined(room);
+      }
       return room;
     } catch (error) {
       if (!ClientFailure.of(error).isRetryable) this.#wanted.delete(roomId);

@@ -13,6 +13,11 @@ export function messageItem(message, ownId) {
   });
 }
 
+/** Returns whether a message is another person's that the person has not read. */
+export function isUnread(message, ownId) {
+  return message.senderId !== ownId && !message.readBy.some(({ userId }) => userId === ownId);
+}
+
 /** Returns the item of a conversation for a message in the outbox. */
 export function pendingItem(entry, ownId) {
   return Object.freeze({

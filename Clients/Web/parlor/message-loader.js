@@ -1,4 +1,5 @@
 import { ClientFailure } from "./failure.js";
+import { isUnread } from "./message-item.js";
 import { Backoff, Pause } from "./timing.js";
 
 const PAGE = 50;
@@ -8,7 +9,7 @@ const PAGE = 50;
  */
 const REFETCH_LIMIT = 1_000;
 /** The largest page that the server returns. */
-const LARGE_PAGE = 200;
+export const LARGE_PAGE = 200;
 /** The time, in milliseconds, in which a missing message may still arrive by itself. */
 const GAP_PAUSE = 500;
 
@@ -99,7 +100,7 @@ export class MessageLoader {
   }
 
   /** @returns false if the shown messages have to be fetched first. */
-  async loadOlder() {
+  async loadOlder(limit = PAGE) {
     const { floor } = this.#store;
     if (!this.#loading.isFetched) return false;
     if (this.isLoadingOlder || !this.#store.hasOlder) return true;
@@ -107,7 +108,7 @@ export class MessageLoader {
     this.isLoadingOlder = true;
     this.#onChange();
     try {
-      const page = await this.#server.messages(this.#roomId, { before: floor, limit: PAGE });
+      const page = await this.#server.messages(this.#roomId, { before: floor, limit });
       if (epoch === this.#loading.epoch) {
         this.#loading.failure = null;
         this.#merge(page, { before: floor });
@@ -173,8 +174,7 @@ export class MessageLoader {
 
   #noteUnread(messages) {
     for (const message of messages) {
-      if (message.senderId === this.#ownId || message.seq > this.#newestAtEntering) continue;
-      if (message.readBy.some(({ userId }) => userId === this.#ownId)) continue;
+      if (message.seq > this.#newestAtEntering || !isUnread(message, this.#ownId)) continue;
       this.#firstUnreadSeq = Math.min(this.#firstUnreadSeq ?? Infinity, message.seq);
     }
   }

@@ -34,8 +34,6 @@ export interface Participant {
   readonly username: string;
   readonly firstName: string | null;
   readonly joinedAt: string;
-  /** True if this person has the room open. */
-  readonly isPresent: boolean;
 }
 
 export interface LastMessage {
@@ -58,8 +56,6 @@ export interface Room {
   readonly messagesUpdatedAt: string | null;
   readonly lastActivityAt: string;
   readonly lastActivityType: "message" | "roomUpdate";
-  /** True if somebody has the room open. */
-  readonly isActive: boolean;
   readonly participants: readonly Participant[];
   readonly elementCount: number;
   /** The counts of what is new to the person. Added services may have further badges. */
@@ -68,6 +64,11 @@ export interface Room {
   readonly lastMessage: LastMessage | null;
   /** True for a room that somebody else has made for the person, until it is opened on this device. */
   readonly isNew: boolean;
+  /**
+   * The ids of others who have the room open; null if that is unknown, because the room is not open here or there is no
+   * connection. The server's `isActive` and `isPresent` are left out: they are true only at the time of an answer.
+   */
+  readonly present: readonly string[] | null;
   /** The ids of others who are typing, in the order in which they began. It is empty unless the room is open here. */
   readonly typing: readonly string[];
 }
@@ -381,6 +382,12 @@ export class Rooms implements Observable<RoomsSnapshot> {
    */
   rename(roomId: string, name: string): Promise<Room>;
   /**
+   * Marks all messages of a room as read, also those that are not loaded: the newest 20,000 are searched, with a request
+   * for each 200, until as many unread ones are found as the room's badge counts. Without a connection it continues
+   * with the next one, until `stop()`. The badge falls when the server has the receipts.
+   */
+  markAllRead(roomId: string): Promise<void>;
+  /**
    * Returns people who share no room with the person, sorted by username.
    * @param q the beginning of a username or first name.
    * @throws ClientFailure
@@ -461,13 +468,19 @@ export class Conversation implements Observable<ConversationSnapshot> {
   delete(itemId: string): Promise<void>;
   /**
    * Loads the page before the first message. Does nothing if there is none, or if a page is being loaded.
+   * @param limit the number of messages: 50 by default, 200 at most.
    * @returns false if the shown messages were not fetched yet, so that older ones cannot be. `refresh()` fetches them.
    */
-  loadOlder(): Promise<boolean>;
+  loadOlder(limit?: number): Promise<boolean>;
   /** Fetches the messages again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;
   /** Notes that items are visible: unread messages of others count as read. Receipts are sent in batches. */
   noteVisible(itemIds: Iterable<string>): void;
+  /**
+   * Notes that the person has gone to the end of the messages: all up to this `seq` count as read, also those that were
+   * skipped, and those that are not loaded, as with `Rooms.markAllRead`.
+   */
+  markReadUpTo(seq: number): void;
   /**
    * Notes that the person has changed the text. Typing ends by itself after two idle seconds, and when a message is
    * sent.

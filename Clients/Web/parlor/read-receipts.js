@@ -1,4 +1,6 @@
 import { ClientFailure } from "./failure.js";
+import { isUnread } from "./message-item.js";
+import { LARGE_PAGE } from "./message-loader.js";
 import { RecentValues } from "./recent.js";
 import { Backoff, Pause } from "./timing.js";
 
@@ -8,6 +10,8 @@ const LONGEST_WAIT = 2_000;
 /** The maximum number of ids in one request. */
 const CALL_LIMIT = 500;
 const REMEMBERED = 2_000;
+/** The maximum number of pages in which unread messages are looked for: 20,000 messages. */
+const SEARCHED_PAGES = 100;
 
 /**
  * Sends read receipts in few requests: ids are gathered until none has come for a moment. Receipts that could not be
@@ -17,13 +21,18 @@ const REMEMBERED = 2_000;
 export class ReadReceipts {
   #platform;
   #server;
+  #ownId;
   #rooms = new Map();
+  /** The last search for unread messages. Each waits for the one before. */
+  #search = Promise.resolve();
+  #retry = null;
   #seen = new RecentValues(REMEMBERED);
   #isEnded = false;
 
-  constructor(platform, server) {
+  constructor(platform, server, ownId) {
     this.#platform = platform;
     this.#server = server;
+    this.#ownId = ownId;
   }
 
   /** Adds messages of others that were read. An id that was added before is ignored. */
@@ -31,7 +40,7 @@ export class ReadReceipts {
     const fresh = messageIds.filter((id) => !this.#seen.has(id));
     if (fresh.length === 0 || this.#isEnded) return;
     let room = this.#rooms.get(roomId);
-    if (!room) this.#rooms.set(roomId, room = { ids: new Set(), firstAt: null, wait: null, sending: null, backoff: new Backoff(10_000, 60_000) });
+    if (!room) this.#rooms.set(roomId, room = { ids: new Set(), firstAt: null, wait: null, sending: null, backoff: makeBackoff() });
     for (const id of fresh) {
       this.#seen.set(id);
       room.ids.add(id);
@@ -41,14 +50,52 @@ export class ReadReceipts {
     this.#wait(roomId, room, Math.max(0, Math.min(PAUSE, room.firstAt + LONGEST_WAIT - now)));
   }
 
+  /**
+   * Finds unread messages that are not loaded, the newest first, and adds them. A request that fails is repeated after a
+   * pause, or with the next connection.
+   * @param before the `seq` below which they are; undefined for all of the room's.
+   * @param count returns how many there are. The search ends when it has found that many.
+   * @returns a promise that resolves when their receipts were sent, or have failed.
+   */
+  addOlder(roomId, before, count) {
+    this.#search = this.#search.then(() => this.#find(roomId, before, count));
+    return this.#search;
+  }
+
+  async #find(roomId, before, count) {
+    const backoff = makeBackoff();
+    const found = [];
+    for (let pages = 0; pages < SEARCHED_PAGES && found.length < count() && !this.#isEnded;) {
+      try {
+        const { items, next } = await this.#server.messages(roomId, { before, limit: LARGE_PAGE });
+        for (const message of items) if (isUnread(message, this.#ownId)) found.push(message.id);
+        if (next === null || items.length === 0) break;
+        before = items[0].seq;
+        pages += 1;
+        backoff.reset();
+      } catch (error) {
+        const failure = ClientFailure.of(error);
+        if (!failure.isRetryable) break;
+        this.#retry = new Pause(this.#platform, backoff.next(this.#platform.random(), failure.retryAfter));
+        await this.#retry.done;
+      }
+    }
+    // Not before: the receipts would lower the count.
+    this.add(roomId, found);
+    const room = this.#rooms.get(roomId);
+    if (room) await this.#send(roomId, room);
+  }
+
   /** Sends all receipts now. Resolves when the last request has ended. */
   async flush() {
+    this.#retry?.cancel();
     await Promise.all([...this.#rooms].map(([roomId, room]) => this.#send(roomId, room)));
   }
 
   /** Discards all receipts, because the person is no longer signed in. */
   end() {
     this.#isEnded = true;
+    this.#retry?.cancel();
     for (const { wait } of this.#rooms.values()) wait?.cancel();
     this.#rooms.clear();
   }
@@ -89,4 +136,8 @@ export class ReadReceipts {
     }
     room.sending = null;
   }
+}
+
+function makeBackoff() {
+  return new Backoff(10_000, 60_000);
 }

@@ -2,9 +2,12 @@
  * Returns a room with its times in milliseconds. The server writes `updatedAt` and `messagesUpdatedAt` in whole
  * seconds, and only `lastActivityAt` in milliseconds. With whole seconds alone, rooms that changed in the same second
  * could be sorted differently than on the server.
+ *
+ * It leaves out who is present, because events keep that up to date only in the open rooms, for which `Rooms` keeps it.
  */
-export function roomRecord(answer) {
-  const room = { ...answer, name: answer.name || null };
+export function roomRecord({ isActive: _, ...answer }) {
+  const participants = answer.participants.map(({ isPresent, ...person }) => person);
+  const room = { ...answer, name: answer.name || null, participants };
   let contentAt = Date.parse(room.updatedAt);
   let messagesAt = room.messagesUpdatedAt ? Date.parse(room.messagesUpdatedAt) : null;
   const activityAt = Date.parse(room.lastActivityAt);
@@ -53,12 +56,15 @@ export function byOrder(order) {
 }
 
 /** Returns everything that `shownRoom` reads. If none of it differs, the room looks the same. */
-export function partsOf({ room, contentAt, messagesAt }, { unreadMessages, unseenElements, elements, others }, typing) {
-  return [room, contentAt, messagesAt, unreadMessages, unseenElements, elements, JSON.stringify(others), typing];
+export function partsOf({ room, contentAt, messagesAt }, { unreadMessages, unseenElements, elements, others }, presence, typing) {
+  return [room, contentAt, messagesAt, unreadMessages, unseenElements, elements, JSON.stringify(others), presence, typing];
 }
 
-/** Returns the room as it is shown. */
-export function shownRoom(record, count, typing) {
+/**
+ * Returns the room as it is shown.
+ * @param presence by the id of another person, whether they have the room open; null if that is unknown.
+ */
+export function shownRoom(record, count, presence, typing) {
   const { contentAt, messagesAt, room } = record;
   const isMessage = messagesAt !== null && messagesAt > contentAt;
   const badges = { ...count.others, messages: count.unreadMessages, elements: count.unseenElements };
@@ -72,6 +78,7 @@ export function shownRoom(record, count, typing) {
     unseenElementCount: badges.elements,
     badges,
     hasUnread: Object.values(badges).some((badge) => badge > 0),
+    present: presence && Object.freeze([...presence.keys()].filter((id) => presence.get(id))),
     typing,
   };
 }

@@ -239,10 +239,6 @@ const APPLY = {
     noteContent(record, this.fullTime(updatedAt, record.id));
     this.need(record.id, "answer");
   },
-  "room:presence"(record, { userId, isPresent }) {
-    const participants = record.room.participants.map((person) => (person.userId === userId ? { ...person, isPresent } : person));
-    record.room = { ...record.room, participants, isActive: participants.some((person) => person.isPresent) };
-  },
   "room:badges"() {},
 };
 

@@ -34,6 +34,8 @@ export class Rooms extends Observable {
   #made = new Map();
   #order = "activity";
   #typing = new Map();
+  /** Who else has the open rooms open: by room and person, true for who is there, and false for who is not. */
+  #presence = new Map();
   #isCatchingUp = false;
   #isThrottled = false;
   #isDirty = false;
@@ -48,7 +50,7 @@ export class Rooms extends Observable {
   #renaming = new Map();
   isLoaded = false;
 
-  /** @param backing `{ platform, server, cache, ownId, onGone(roomId) }` */
+  /** @param backing `{ platform, server, cache, receipts, ownId, onGone(roomId) }` */
   constructor(backing) {
     super();
     this.#backing = backing;
@@ -141,11 +143,20 @@ export class Rooms extends Observable {
     return this.get(roomId);
   }
 
+  markAllRead(roomId) {
+    return this.#backing.receipts.addOlder(roomId, undefined, () => this.unreadCount(roomId));
+  }
+
   findPeople(q, options) {
     return this.#backing.server.peopleWithoutRooms(q, options);
   }
 
   // Called by the account, not by screens
+
+  /** Returns the newest count of a room's unread messages, which may not be shown yet; null for an unknown room. */
+  unreadCount(roomId) {
+    return this.#counts.has(roomId) ? this.#counts.get(roomId).unreadMessages : null;
+  }
 
   /** Shows the cached rooms, and fetches all rooms. It does not wait for a socket, which may never connect. */
   async loadFirst() {
@@ -180,15 +191,20 @@ export class Rooms extends Observable {
     this.#counts.enter(roomId);
     this.#new.delete(roomId);
     this.#show();
-    // Presence is sent to open rooms only, and is not repeated for people who open the room later.
-    if (!this.#store.records.has(roomId)) return;
-    this.#store.need(roomId, "answer");
-    this.#fetching.fetchNeeded();
+  }
+
+  /** Notes the server's answer to joining an open room. What events have said about presence since is newer. */
+  noteJoined({ id, participants }) {
+    for (const { userId, isPresent } of participants) {
+      if (!this.#presence.get(id)?.has(userId)) this.#notePresence(id, userId, isPresent);
+    }
+    this.#show();
   }
 
   /** Notes that the room is about to be left on the server. It counts as open until `leave`. */
   beginLeaving(roomId) {
     this.#leaving.set(roomId, false);
+    this.#presence.delete(roomId);
     this.setTyping(roomId, []);
   }
 
@@ -220,14 +236,21 @@ export class Rooms extends Observable {
       // The `:global` events that would have followed are never replayed.
       this.#store.namedAt.clear();
     }
-    // Presence is never replayed, and replayed badges may be old.
+    // Replayed badges may be old.
     if (type === "recovered") this.#fetching.requireRefresh();
-    if (type === "disconnected") this.#counts.noteAbsence();
+    if (type !== "disconnected") return;
+    this.#counts.noteAbsence();
+    this.#presence.clear();
+    this.#show();
   }
 
   /** Applies an event, whether it was sent to the room, to everyone or to the person. */
   apply(name, data) {
     if (name === "room:removed") return this.forget(data.roomId);
+    if (name === "room:presence") {
+      this.#notePresence(data.roomId, data.userId, data.isPresent);
+      return this.#showSoon(false);
+    }
     // A replayed event may have been applied before, and old badges would undo later ones.
     const isOld = this.#isCatchingUp && REPEATED.has(name);
     // This compares the badges with the counts from before the event, so it comes first.
@@ -262,10 +285,17 @@ export class Rooms extends Observable {
     this.#store.forget(roomId);
     this.#counts.forget(roomId);
     this.#doubts.forget(roomId);
+    this.#presence.delete(roomId);
     this.#new.delete(roomId);
     this.#show();
     this.#cacheWriter.writeSoon();
     this.#backing.onGone(roomId);
+  }
+
+  /** Notes another person's presence in a room that is open here, and not being left. */
+  #notePresence(roomId, userId, isPresent) {
+    if (userId === this.userId || !this.#counts.isOpen(roomId) || this.#leaving.has(roomId)) return;
+    this.#presence.set(roomId, new Map(this.#presence.get(roomId)).set(userId, isPresent));
   }
 
   #noteNew({ id, createdBy }) {
@@ -279,13 +309,14 @@ export class Rooms extends Observable {
   #shown(record, made) {
     const renaming = this.#renaming.get(record.id);
     const count = this.#counts.get(record.id);
+    const presence = this.#presence.get(record.id) ?? null;
     const typing = this.#typing.get(record.id) ?? NOBODY;
     const isNew = this.#new.has(record.id);
-    const parts = [...partsOf(record, count, typing), renaming?.name, isNew];
+    const parts = [...partsOf(record, count, presence, typing), renaming?.name, isNew];
     if (made && parts.every((part, index) => part === made.parts[index])) return made;
     let named = record;
     if (renaming) takeName(named = { ...record }, renaming.name);
-    return { parts, room: keepIfSame(made?.room, { ...shownRoom(named, count, typing), isNew }) };
+    return { parts, room: keepIfSame(made?.room, { ...shownRoom(named, count, presence, typing), isNew }) };
   }
 
   async #load() {

@@ -31,7 +31,8 @@ const NO_CURSOR = "none";
  *
  * `onUpdate` gets `{ type }` in this order: `connecting`, `connected`, `event` (with `name`, `data`) for missed
  * events, `recovered` (with `isWhole`), `event` for live ones, `disconnected` (with `failure`, `retryAt`). Then it
- * begins again with `connected`. While connected, also `slow` (with `isSlow`), see `SocketLink`.
+ * begins again with `connected`. While connected, also `slow` (with `isSlow`), see `SocketLink`, and `joined` (with
+ * `room`, as the server described it) for each room that is joined.
  */
 export class RoomsSocket {
   #platform;
@@ -59,7 +60,7 @@ export class RoomsSocket {
     this.#tokens = tokens;
     this.#mode = platform.WebSocket ? mode : "polling";
     this.#handle = onUpdate;
-    this.rooms = new JoinedRooms(platform);
+    this.rooms = new JoinedRooms(platform, (room) => onUpdate({ type: "joined", room }));
   }
 
   get isConnected() {

@@ -26,7 +26,7 @@ struct ChatScreen: View {
         .navigationBarTitleDisplayMode(.inline)
         .toolbar {
             ToolbarItem(placement: .principal) {
-                ChatTitle(rooms: client.rooms, room: room, ownID: client.user.id) { isNaming = true }
+                ChatTitle(client: client, room: room) { isNaming = true }
             }
             ToolbarItem(placement: .topBarTrailing) {
                 NavigationLink(value: Route.board(room)) { Label("Board", systemImage: "square.grid.2x2") }
@@ -78,14 +78,13 @@ struct OpenChat {
 
 /// The room's name, and whether the other person has the room open. A tap renames the room.
 private struct ChatTitle: View {
-    let rooms: RoomList
+    let client: RoomsClient
     let room: Room
-    let ownID: Person.ID
     let rename: () -> Void
 
     var body: some View {
         // The list has the current name and presence; `room` may be outdated.
-        let room = rooms[room.id] ?? room
+        let room = client.rooms[room.id] ?? room
         Button {
             rename()
         } label: {
@@ -105,7 +104,10 @@ private struct ChatTitle: View {
     }
 
     private func presence(in room: Room) -> Text {
+        let ownID = client.user.id
         let others = room.others(besides: ownID)
+        // Without a connection it is not known who is here.
+        if client.connection != .connected { return Text(others) }
         return room.isVisited(besides: ownID) ? Text("\(others) is here") : Text("\(others) is away")
     }
 }

@@ -67,11 +67,11 @@ struct ScreenTests {
         let row = ListScreen.Row(
             title: String(repeating: "Bartholomew & ", count: 6), distinction: "created 12/17/2024, 10:45 AM",
             detail: "ben, 12 elements", badge: "99+", warning: warning, others: "polls 12, dice 99+, stars 3",
-            activity: "✉", time: "12/17/2024", isActive: true)
+            activity: "✉", time: "12/17/2024")
         var screen = rooms(1, selection: 0)
         screen.rows = [row]
         let lines = plain(screen.frame(in: WindowSize(columns: 80, rows: 24)))
-        #expect(lines[1].hasPrefix("› ● Bartholo") && lines[1].contains("  created 12/17/2024, 10:45 AM "))
+        #expect(lines[1].hasPrefix("› Bartholo") && lines[1].contains("  created 12/17/2024, 10:45 AM "))
         let end = warning.isEmpty ? "…" : warning
         #expect(lines[1].hasSuffix("\(end)  ✉ 12/17/2024") && lines[1].columns == 80)
     }

@@ -59,6 +59,9 @@ class Person:
     def read(self, room: str, *ids: str):
         self._ask("POST", f"/api/rooms/{room}/messages/read", {"messageIds": ids})
 
+    def badges(self, room: str) -> dict[str, int]:
+        return self._ask("GET", f"/api/rooms/{room}")["badges"]
+
     def messages(self, room: str) -> list[dict]:
         return self._ask("GET", f"/api/rooms/{room}/messages?limit=200")
 

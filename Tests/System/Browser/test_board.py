@@ -404,6 +404,37 @@ def test_a_phone_shows_how_much_is_new_behind_the_other_tab(ada, ben, open_windo
     window.shows("#tab-board .badge", "1")
 
 
+@pytest.mark.parametrize("width", [390, 1024])
+def test_what_is_new_on_a_board_is_counted_in_the_list_until_the_board_was_looked_at(ada, ben, open_window, width):
+    room = ada.room_with(ben, "Kitchen")
+    ben.put(room, "first")
+    ben.put(room, "second")
+    window = open_window(width=width, height=780)
+    window.enter(ada)
+    news = lambda: window.run("return document.querySelector('.room-row .badge.quiet').textContent")  # noqa: E731
+    window.until(lambda: news() == "2", "both are new")
+    window.row("Kitchen").click()
+    window.shows("#tab-board .badge", "2")
+    window.until(lambda: ada.badges(room)["elements"] == 0, "for the server, they are seen")
+    assert news() == "2"
+    ben.put(room, "third")
+    window.until(lambda: news() == "3" and window.driver.title.startswith("(3)"), "it is counted, too")
+    window.reload()
+    window.shows("#tab-board .badge", "3")
+    window.shows(".back").click() if width == 390 else window.run("location.hash = '#/'")
+    window.lacks(".room")
+    assert news() == "3" and "3 new items" in window.row("Kitchen").get_attribute("aria-label")
+    window.until(lambda: not ben.sees(ada, room), "the room is left")
+    ben.put(room, "fourth")
+    window.until(lambda: news() == "4", "it is counted, too")
+    window.row("Kitchen").click()
+    window.shows("#tab-board .badge", "4").click()
+    window.until(lambda: news() == "" and window.driver.title.startswith("Kitchen"), "all are seen")
+    window.reload()
+    window.shows(".item", "fourth")
+    assert news() == ""
+
+
 def test_the_tab_is_remembered_and_in_the_address(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     ada.room_with(ben, "Garden")

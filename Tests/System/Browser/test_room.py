@@ -1,5 +1,6 @@
 """One room in two windows side by side: each shows the other's changes."""
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 
@@ -41,6 +42,31 @@ def test_a_room_is_renamed_for_both_and_its_name_cleared(pair):
     first.shows(".name-button").click()
     first.shows(".name-form input").send_keys("nothing of this" + Keys.ESCAPE)
     first.shows(".name-button", "Name this room")
+
+
+def test_who_is_here_is_shown_in_the_open_room_alone_and_only_while_there_is_a_connection(ada, ben, open_window):
+    kitchen, garden = ada.room_with(ben, "Kitchen"), ada.room_with(ben, "Garden")
+    first, second = open_window(), open_window()
+    second.enter(ben, garden)
+    second.until(lambda: ada.sees(ben, garden), "Ben is in the garden")
+    first.enter(ada, kitchen)
+    first.shows(".presence", "away")
+    first.lacks(".room-row.is-active")  # neither by Ben elsewhere, nor by Ada herself
+    second.visit(ben.address, kitchen)
+    first.shows(".presence.is-here")
+    assert "Kitchen" in first.shows(".room-row.is-active").get_attribute("aria-label")
+    assert "Someone is in this room now" in first.row("Kitchen").get_attribute("aria-label")
+    first.cut(True)
+    first.run("dispatchEvent(new Event('offline'))")
+    first.lacks(".presence")
+    first.lacks(".is-active")
+    first.cut(False)
+    first.run("dispatchEvent(new Event('online'))")
+    first.shows(".presence.is-here")
+    first.row("Garden").click()
+    first.shows(".name-button", "Garden")
+    first.lacks(".room-row.is-active")
+    first.shows(".presence", "away")
 
 
 def test_badges_move_without_entering(pair, ben):
@@ -206,6 +232,105 @@ def test_a_room_opens_at_its_first_unread_message(ada, ben, open_window):
     window.shows(".jump").click()
     window.shows(".bubble", "old 69")
     window.lacks(".jump")
+
+
+HOLD_FRAMES = """
+    const frame = requestAnimationFrame.bind(window), held = [];
+    window.requestAnimationFrame = (run) => held.push(run);
+    window.__release = () => { window.requestAnimationFrame = frame; held.forEach((run) => frame(run)); };"""
+FETCHES = "return performance.getEntriesByType('resource').filter(({ name }) => name.includes('/messages?')).length"
+
+
+def test_a_room_opens_at_its_first_unread_message_also_if_all_has_come_before_the_first_frame(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, *(f"old {number}" for number in range(40)))
+    window = open_window()
+    script = window.command("Page.addScriptToEvaluateOnNewDocument", source=HOLD_FRAMES)
+    window.enter(ada, room)
+    window.command("Page.removeScriptToEvaluateOnNewDocument", **script)
+    # The second page comes when the connection has caught up.
+    window.until(lambda: window.run(FETCHES) >= 2 and ada.sees(ada, room), "the messages")
+    window.run("setTimeout(__release, 500)")
+    window.shows(".fresh")
+    assert ada.badges(room)["messages"] > 0
+
+
+def test_who_jumps_to_the_latest_message_has_read_the_room(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, *(f"number {number}" for number in range(670)))
+    window = open_window()
+    window.enter(ada)
+    window.until(lambda: window.badge("Kitchen") == "99+" and window.driver.title.startswith("(99+)"), "all are unread")
+    window.row("Kitchen").click()
+    window.shows(".fresh")
+    window.until(lambda: window.run(IS_IN_VIEW, "number 0"), "the first of them, however far back")
+    window.shows(".jump", "new messages").click()
+    window.shows(".bubble", "number 669")
+    window.until(lambda: window.badge("Kitchen") == "" and window.driver.title.startswith("Kitchen"), "none is unread")
+    window.until(lambda: ada.badges(room)["messages"] == 0, "the server knows")
+
+
+def test_what_was_skipped_is_read_also_if_it_was_never_loaded(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, *(f"number {number}" for number in range(70)))
+    window = open_window()
+    window.enter(ada)
+    # Nothing older is loaded until the person is at the end.
+    window.run("""
+        const { fetch } = window;
+        window.fetch = (address, ...rest) => /messages.*before=/.test(address) && !window.__isAtEnd
+            ? new Promise(() => {}) : fetch(address, ...rest);""")
+    window.row("Kitchen").click()
+    window.shows(".jump")
+    window.run("window.__isAtEnd = true")
+    window.shows(".jump").click()
+    window.until(lambda: ada.badges(room)["messages"] == 0, "all are read")
+
+
+# As if the server had counted many unread messages.
+COUNT_MANY = """
+    const { text } = Response.prototype;
+    Response.prototype.text = async function () {
+        return (await text.call(this)).replace(/"messages":\\d+/g, '"messages":5000');
+    };"""
+
+
+def test_a_room_with_too_much_to_read_opens_at_its_newest_message(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, *(f"number {number}" for number in range(70)))
+    window = open_window()
+    script = window.command("Page.addScriptToEvaluateOnNewDocument", source=COUNT_MANY)
+    window.enter(ada)
+    window.command("Page.removeScriptToEvaluateOnNewDocument", **script)
+    window.until(lambda: window.badge("Kitchen") == "99+", "they are many")
+    window.row("Kitchen").click()
+    window.shows(".bubble", "number 69")
+    window.until(lambda: ada.badges(room)["messages"] == 0, "all are read")
+    assert window.run(FROM_END) == 0 and not window.all(".fresh")
+
+
+def test_a_room_is_marked_as_read_in_the_list_by_mouse_and_by_keyboard(ada, ben, open_window):
+    rooms = [ada.room_with(ben, name) for name in ("Kitchen", "Garden", "Attic")]
+    for room in rooms[:2]:
+        ben.send(room, *(f"number {number}" for number in range(3)))
+    window = open_window()
+    window.enter(ada)
+    window.until(lambda: window.badge("Kitchen") == "3", "it is unread")
+    ActionChains(window.driver).context_click(window.row("Kitchen")).perform()
+    window.shows(".menu-item", "Mark as read").click()
+    window.until(lambda: window.badge("Kitchen") == "" and ada.badges(rooms[0])["messages"] == 0, "it is read")
+    assert "Kitchen" in window.focused()["name"], "the focus is where it was"
+    window.run("arguments[0].focus()", window.row("Garden"))
+    window.press(Keys.F10)
+    window.shows(".menu-item", "Mark as read")
+    window.press(Keys.ESCAPE)
+    window.lacks(".menu-item")
+    assert "Garden" in window.focused()["name"]
+    window.press(Keys.SHIFT + Keys.F10)
+    window.shows(".menu-item", "Mark as read")
+    window.press(Keys.ENTER)
+    window.until(lambda: window.badge("Garden") == "" and ada.badges(rooms[1])["messages"] == 0, "it is read")
+    assert window.texts(".room-row[aria-haspopup]") == [], "where nothing is unread, the browser's own menu opens"
 
 
 def test_a_page_that_stays_hidden_leaves_its_room_and_returns_to_it(pair):

@@ -41,6 +41,7 @@ export default {
   elementCount: { one: "{count} Element auf der Tafel", other: "{count} Elemente auf der Tafel" },
   unreadMessages: { one: "{count} ungelesene Nachricht", other: "{count} ungelesene Nachrichten" },
   newElements: { one: "{count} neues Element auf der Tafel", other: "{count} neue Elemente auf der Tafel" },
+  markAsRead: "Als gelesen markieren",
   newMark: "Neu",
   addedTo: "{name} hat einen Raum mit dir begonnen: {room}",
   someoneHere: "Jemand ist gerade in diesem Raum",

@@ -43,6 +43,7 @@ export default {
   elementCount: { one: "{count} item on the board", other: "{count} items on the board" },
   unreadMessages: { one: "{count} unread message", other: "{count} unread messages" },
   newElements: { one: "{count} new item on the board", other: "{count} new items on the board" },
+  markAsRead: "Mark as read",
   newMark: "New",
   addedTo: "{name} made a room with you: {room}",
   someoneHere: "Someone is in this room now",

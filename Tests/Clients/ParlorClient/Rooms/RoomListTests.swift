@@ -76,41 +76,71 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("a new room, badges and presence are shown without a fetch")
+    @Test("a new room and badges are shown without a fetch")
     func personEvents() async {
         await load(Given.room("a", updatedAt: 10, badges: .init(messages: 4, elements: 1)))
         list.apply(.roomCreated(Given.room("b", updatedAt: 20)))
         list.apply(.badges(roomID: "a", badges: .init(messages: 3, elements: 1), hasUnread: true))
-        list.apply(.presence(roomID: "a", userID: "bob", isPresent: true))
         await untilFetched()
         #expect(ids == ["b", "a"])
         #expect(list["a"]?.badges == .init(messages: 3, elements: 1))
         #expect(list["a"]?.hasUnread == true)
-        #expect(list["a"]?.isActive == true)
-        #expect(list["a"]?.participants.map(\.isPresent) == [false, true])
-        list.apply(.presence(roomID: "a", userID: "bob", isPresent: false))
-        await clock.advance(by: RoomCountManager.interval)
-        #expect(list["a"]?.isActive == false)
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("without a connection nobody is shown as present, also after an answer; with the next one they are again")
-    func presenceOffline() async {
+    /// Returns who is shown as present in the room.
+    private func present(in id: String = "a") -> [String] {
+        let present = list[id]?.participants.filter(\.isPresent).map(\.userID) ?? []
+        #expect(list[id]?.isActive == !present.isEmpty)
+        return present
+    }
+
+    /// Lets events be shown that follow each other quickly.
+    private func untilShown() async { await clock.advance(by: RoomCountManager.interval) }
+
+    @Test("presence is that of others in an open room, as long as there is a connection")
+    func presence() async {
+        var room = Given.room("a")
+        room.isActive = true
+        for index in room.participants.indices { room.participants[index].isPresent = true }
+        await load(room, Given.room("b"))
+        #expect(present() == [], "an answer that nothing keeps up to date")
+        list.apply(.joined(room))
+        list.apply(.presence(roomID: "b", userID: "bob", isPresent: true))
+        await untilShown()
+        #expect(present() == [], "it is not open")
+        #expect(present(in: "b") == [])
+        list.enter("a")
+        list.apply(.joined(room))
+        await untilShown()
+        #expect(present() == ["bob"])
+        await list.refresh()
+        #expect(present() == ["bob"])
+        list.apply(.disconnected(.offline("no network")))
+        #expect(present() == [])
+        list.apply(.connected)
+        list.apply(.joined(room))
+        await untilShown()
+        #expect(present() == ["bob"])
+        list.beginLeaving("a")
+        list.apply(.presence(roomID: "a", userID: "bob", isPresent: true))
+        await untilShown()
+        #expect(present() == [], "the room is being left")
+    }
+
+    @Test("presence that an event has told since the join is newer than the answer to it")
+    func presenceSinceJoin() async {
         var room = Given.room("a")
         room.participants[1].isPresent = true
-        room.isActive = true
         await load(room)
-        #expect(list["a"]?.isActive == true)
-        list.apply(.disconnected(.offline("no network")))
-        #expect(list["a"]?.isActive == false)
-        #expect(list["a"]?.participants.contains(where: \.isPresent) == false)
-        await list.refresh()
-        #expect(list["a"]?.isActive == false)
-        list.apply(.connected)
-        list.apply(.recovered(true))
-        await clock.advance(by: .seconds(1))
-        #expect(list["a"]?.isActive == true)
-        #expect(list["a"]?.participants.map(\.isPresent) == [false, true])
+        list.enter("a")
+        list.apply(.presence(roomID: "a", userID: "bob", isPresent: false))
+        list.apply(.joined(room))
+        await untilShown()
+        #expect(present() == [])
+        list.apply(.presence(roomID: "a", userID: "bob", isPresent: true))
+        await untilShown()
+        #expect(present() == ["bob"])
     }
 
     @Test("a name in the room's event is shown or removed without a fetch")

@@ -75,7 +75,9 @@ struct SocketRequestTests {
             let joined = Task { try await harness.socket.join(room, keepingOthers: true) }
             #expect(await first.received() == #"42\#(id)["room:join",{"keepOthers":true,"roomId":"\#(room)"}]"#)
             await first.sends(ack(id))
-            #expect(try await joined.value.id == "r1")
+            let described = try await joined.value
+            #expect(described.id == "r1")
+            #expect(await harness.received.next() == .joined(described))
         }
         let left = Task { try await harness.socket.leave("b") }
         #expect(await first.received() == #"423["room:leave",{"roomId":"b"}]"#)
