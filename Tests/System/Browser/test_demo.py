@@ -42,6 +42,16 @@ def test_two_links_sign_in_and_somebody_answers(demo, open_window):
     ada.until(lambda: ada.last_state() == "Read", "she has read it")
 
 
+def test_a_link_signs_nobody_in_without_a_question(demo, open_window):
+    ada = open_window()
+    ada.visit_link(demo["ada"])
+    ada.driver.get("about:blank")
+    ada.driver.get(demo["ben"].strip())
+    assert "ben" in ada.shows("dialog h2").text
+    ada.shows("dialog button", "Cancel").click()
+    ada.row("A surprise for Ben")  # a room that Ben does not have
+
+
 def screens(window):
     """Yields each screen once it is ready, with its name for the pictures."""
     window.shows(".room-row", "Kitchen plans")

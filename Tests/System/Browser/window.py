@@ -189,6 +189,7 @@ class Window:
         """Opens a link of `parlor --demo`."""
         self.origins.add(link.split("/#")[0])
         self.driver.get(link.strip())
+        self.shows("dialog .primary").click()
         self.shows(".side-head")
 
     def reload(self):

@@ -4,6 +4,8 @@ export default {
   skip: "Zum Inhalt springen",
   loading: "Lädt",
   signIn: "Anmelden",
+  demoAsk: "Als {name} anmelden?",
+  demoLead: "Das ist der Link zu einer Demo. Wer den Link gemacht hat, kann lesen, was du schreibst. Wer angemeldet ist, wird vorher abgemeldet.",
   register: "Konto anlegen",
   signInLead: "Räume für zwei. Ein Gespräch und eine Tafel daneben.",
   newHere: "Neu hier?",

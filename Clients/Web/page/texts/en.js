@@ -6,6 +6,8 @@ export default {
   skip: "Skip to the content",
   loading: "Loading",
   signIn: "Sign in",
+  demoAsk: "Sign in as {name}?",
+  demoLead: "You have opened a link to a demo. Whoever made the link can read what you write. If you are signed in, you are signed out first.",
   register: "Create account",
   signInLead: "Rooms for two. A conversation, and a board beside it.",
   newHere: "New here?",
