@@ -130,6 +130,10 @@ class Attack:
     flags_to_prepare: tuple[str, ...] = ()
     # How many descriptors the server may open, where that is not the default.
     descriptors: int | None = None
+    # Peers that may join the bus, as deploy/separate takes them. With any, each service is a process of its own.
+    peers = ""
+    # An attack that goes on from before the calm to the end.
+    among = ""
     # Attacks that run at once, each in a process of its own; itself, if empty.
     parts: tuple[str, ...] = ()
     # It takes longer than a minute, and is run with --slow or by its name only.
@@ -145,10 +149,14 @@ class Attack:
         """Returns the reason why it cannot run here."""
         return None
 
+    def fill(self, data: Path):
+        """Changes the data while no server runs."""
+
     def prepare(self, setup, cast) -> dict:
         """Makes what the attack needs, while nothing is limited; it is then in `Target.given`.
 
-        `sign_ins` in it are usernames: one of them signs in each second while the attack goes on.
+        `sign_ins` in it are usernames: one of them signs in each second while the attack goes on. `asks` are lists of others'
+        HTTP requests, by kind: method, path, token and body. Of each kind one is made three times a second, in turn.
         """
         return {}
 
@@ -159,6 +167,9 @@ class Attack:
     def in_front_of(self, server, folder: Path):
         """What stands between everyone and the server; yields its address."""
         yield server.host, server.port
+
+    def get_ready(self, target: Target, fate: Fate):
+        """Does what should be done before others are measured."""
 
     def run(self, target: Target, fate: Fate):
         raise NotImplementedError

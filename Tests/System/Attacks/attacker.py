@@ -10,20 +10,25 @@ import time
 from attack import Fate, Target
 from families import ATTACKS
 
+MOST_TO_GET_READY = 120.0  # seconds
+
 
 def main():
     plan = json.loads(sys.stdin.readline())
     seconds = plan.pop("seconds")
     # An attack that does not stop at its end is killed.
-    signal.alarm(int(seconds) + 30)
+    signal.alarm(int(MOST_TO_GET_READY) + 30)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     os.nice(5)
-    begun = time.monotonic()
+    attack, target, fate = ATTACKS[sys.argv[1]], Target(**plan, end=time.monotonic() + MOST_TO_GET_READY), Fate(time.monotonic())
+    attack.get_ready(target, fate)
+    fate.begun = time.monotonic()
+    target.end = fate.begun + seconds
+    signal.alarm(int(seconds) + 30)
     print("begun", flush=True)
-    target, fate = Target(**plan, end=begun + seconds), Fate(begun)
     try:
-        ATTACKS[sys.argv[1]].run(target, fate)
+        attack.run(target, fate)
     except OSError as error:
         # The server may refuse everything that an attack needs.
         fate.refused()

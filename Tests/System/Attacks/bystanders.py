@@ -18,6 +18,7 @@ import wire
 SENDS_PER_SECOND = 20
 NEWCOMERS_EVERY = 0.5
 SIGN_INS_EVERY = 1.0
+ASKS_EVERY = 0.3
 PATIENCE = 10.0  # seconds for an ack, a newcomer or a sign-in; later is a failure
 
 
@@ -171,6 +172,13 @@ async def sign_in(plan, number: int):
         raise Gone(str(status))
 
 
+async def ask_one_of(plan, requests: list, number: int):
+    method, path, token, body = requests[number % len(requests)]
+    status = await ask(plan, plan["victims_address"], wire.request(method, path, token=token, body=body.encode()))
+    if status >= 300:
+        raise Gone(str(status))
+
+
 async def measured(samples: list, what):
     begin, failure = time.monotonic(), None
     try:
@@ -192,7 +200,7 @@ async def each(every: float, group: asyncio.TaskGroup, samples: list, make):
 
 async def main():
     plan = json.loads(sys.stdin.readline())
-    samples = {"victims": [], "newcomers": [], "sign_ins": [], "operations": []}
+    samples = {"victims": [], "newcomers": [], "sign_ins": [], "operations": [], "asks": {kind: [] for kind in plan["asks"]}}
     over = asyncio.Event()
     asyncio.get_running_loop().add_reader(sys.stdin, over.set)
     with contextlib.suppress(asyncio.CancelledError):
@@ -213,6 +221,9 @@ async def main():
                 lambda number: ask(plan, "127.0.0.1", wire.request("GET", "/healthz"), "127.0.0.1", plan["ops_port"]))))  # fmt: skip
             if plan["sign_ins"]:
                 tasks.append(group.create_task(each(SIGN_INS_EVERY, group, samples["sign_ins"], lambda number: sign_in(plan, number))))
+            for kind, requests in plan["asks"].items():
+                tasks.append(group.create_task(each(
+                    ASKS_EVERY, group, samples["asks"][kind], lambda number, requests=requests: ask_one_of(plan, requests, number))))  # fmt: skip
             print("ready", flush=True)
             await over.wait()
             for task in tasks:

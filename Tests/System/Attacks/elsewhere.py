@@ -144,7 +144,7 @@ class PollingWithAccount(Attack):
                 fate.answered(str(status))
                 ids.append(id)
         fate.notes.append(f"{len(ids)} sessions")
-        writer = open_socket(wire.connect(target.token), repeat=elements(target), pause=0.05, answer=b'"success":')
+        writer = open_socket(wire.connect(target.token), repeat=elements(target.given["room"]), pause=0.05, answer=b'"success":')
         scripts = [writer, writer, *[self.then(target, f"{wire.POLLING}&sid={id}") for id in ids]]
         Swarm(target, fate, openings=200).run(itertools.cycle(scripts), len(scripts))
 
@@ -206,6 +206,15 @@ class OddHTTP(Attack):
         Swarm(target, fate).run(itertools.cycle(made if isinstance(made, list) else [made]), self.count)
 
 
+class BehindProxy(OddHTTP):
+    """Long lists of addresses in `X-Forwarded-For`, from a client behind a trusted proxy that appends to what the client sends.
+
+    Only the list's end is read. The client's address, which the proxy wrote there, has the limits of any other.
+    """
+
+    flags = ("--trusted-proxies", "127.0.0.1")
+
+
 LOGIN = "/api/auth/login"
 CHUNKED = wire.request("POST", LOGIN, Transfer_Encoding="chunked")
 # A token that takes long to parse, in a head that makes the server ask who sent it before the body has come.
@@ -236,6 +245,13 @@ def absurd_heads(target: Target) -> list[Script]:
         Script(repeat=wire.request("GET", "/api/users/me", Authorization="Bearer " + "." * 15_000) * 20),
     ]
 
+
+def page(**headers: str) -> Script:
+    return Script(repeat=wire.request("GET", "/", **headers), pause=0)
+
+
+LONG = 31_000  # bytes of a header that still fits a head
+FORWARDED = page(X_Forwarded_For="1.2.3.4," * (LONG // 8) + "10.1.1.1")
 
 IDLE = Script()
 HEADS = Script(then=half_head(), drip=b"x", every=SLOWLY)
@@ -279,6 +295,11 @@ ALL = [
         then=wire.request("POST", LOGIN, length=1 << 20, Expect="100-continue"), repeat=b"x" * 10_000)),
     OddHTTP("absurd-heads", 130, absurd_heads),
     OddHTTP("long-tokens", 300, lambda target: Script(then=LONG_TOKEN, leaves_after=0.05)),
+    OddHTTP("long-accept-encoding-8k", 900, lambda target: page(Accept_Encoding="x," * 4000)),
+    OddHTTP("long-accept-encoding-31k", 500, lambda target: page(Accept_Encoding="x," * (LONG // 2))),
+    OddHTTP("long-if-none-match", 900, lambda target: page(If_None_Match='"x",' * (LONG // 4))),
+    BehindProxy("long-forwarded-200", 200, lambda target: FORWARDED),
+    BehindProxy("long-forwarded-800", 800, lambda target: FORWARDED),
     OddHTTP("comma-lists", 20, lambda target: Script(then=wire.request("POST", LOGIN, Transfer_Encoding="," * 30_000))),
     OddHTTP("connects-anew", 200, lambda target: Script(leaves_after=0.02)),
     OddHTTP("readyz-flood", 20, lambda target: Script(repeat=wire.request("GET", "/readyz") * 200)),

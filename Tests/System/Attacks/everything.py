@@ -17,7 +17,7 @@ class Everything(Attack):
 ALL = [
     Everything(
         "everything", "unread-metrics", "unread-handshakes", "idle-3000", "slow-heads", "half-bodies", "half-messages-60k", "handshakes-31k",
-        "tiny-packets", "placeholders", "pings-20-unread", "chunks-of-1", "absurd-heads", "expect-continue-large"),
+        "tiny-packets", "placeholders", "pings-20-unread", "chunks-of-1", "absurd-heads", "expect-continue-large", "long-accept-encoding-31k"),
     Everything(
         "everything-logged-in", "lists-unread", "conversation", "replays-pipelined", "elements", "long-bodies", "deep-events",
         "busy-room-unread", "sockets-1500", "typing", "polling-unread"),

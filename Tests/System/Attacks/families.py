@@ -1,10 +1,12 @@
 """All attacks, by name."""
 
 import before_connect
+import crowd
 import elsewhere
 import everything
 import holding
 import logged_in
+import plugins
 import polling
 import signing_in
 import unread
@@ -16,6 +18,8 @@ FAMILIES = {
     "before CONNECT": before_connect,
     "signing in": signing_in,
     "with an account": logged_in,
+    "among many": crowd,
+    "on the bus": plugins,
     "other ways in": elsewhere,
     "all at once": everything,
 }

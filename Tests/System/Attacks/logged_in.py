@@ -1,8 +1,10 @@
 """Long, repeated and concurrent requests of one account."""
 
 import base64
+import contextlib
 import itertools
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -69,6 +71,17 @@ class LongConversation(WithAccount):
         return {"other": other.id}
 
 
+class BusyRooms(WithAccount):
+    """Four accounts at one address, each with 100 sockets in a busy room of its own that read nothing.
+
+    What the kernel takes for a socket that has connected is bounded for all of them together, too.
+    """
+
+    def prepare(self, setup, cast) -> dict:
+        people = [setup.register(f"busy{number}") for number in range(4)]
+        return {"rooms": [(person.token, setup.make_room(person, cast.friend)) for person in people]}
+
+
 class Missed(WithAccount):
     """An account that has missed a megabyte asks for it again and again.
 
@@ -80,6 +93,33 @@ class Missed(WithAccount):
         for _ in range(MISSED):
             setup.ask("POST", f"/api/rooms/{cast.attacker.rooms[0]}/messages", {"text": "x" * 3900}, cast.attacker.token)
         return {"cursor": cursor}
+
+
+class ManyPeople(WithAccount):
+    """Searches for a letter with which 100,000 people begin.
+
+    A search costs no more the more people it matches. Others' searches, requests and new rooms are as fast as before.
+    """
+
+    people = 100_000
+
+    def fill(self, data: Path):
+        with contextlib.closing(sqlite3.connect(data / "accounts.db")) as database, database:
+            database.executemany(
+                "INSERT INTO people (id, username, username_key, first_name, first_name_key, password_hash, created_at)"
+                " VALUES (?1, ?2, ?2, ?3, lower(?3), '', 0)",
+                ((f"many-{number}", f"a{number * 7919 % self.people}", f"A{number}") for number in range(self.people)))  # fmt: skip
+
+    def prepare(self, setup, cast) -> dict:
+        # Two and two have answered each other, so they may make more rooms.
+        pairs = list(zip(cast.victims, [cast.victims[index] for index in (1, 0, 3, 2)]))
+        return {
+            "asks": {
+                "search": [("GET", "/api/users/without-rooms?q=new&limit=100", person.token, "") for person in cast.victims],
+                "/users/me": [("GET", "/api/users/me", person.token, "") for person in cast.victims],
+                "new rooms": [("POST", "/api/rooms", person.token, json.dumps({"otherUserId": other.id})) for person, other in pairs],
+            }
+        }
 
 
 class Writing(WithAccount):
@@ -142,8 +182,8 @@ def room_path(target: Target, rest: str) -> str:
     return f"/api/rooms/{target.given['room']}/{rest}"
 
 
-def elements(target: Target) -> bytes:
-    return wire.event("element:create", {"roomId": target.given["room"], "type": "note", "content": {"x": "a" * 65_000}}, ack=1)
+def elements(room: str) -> bytes:
+    return wire.event("element:create", {"roomId": room, "type": "note", "content": {"x": "a" * 65_000}}, ack=1)
 
 
 def long_messages(target: Target) -> bytes:
@@ -179,11 +219,11 @@ def deep_events(target: Target) -> list[Script]:
     ]  # fmt: skip
 
 
-def busy_room(target: Target, **reading) -> list[Script]:
+def busy_room(token: str, room: str, count: int = 58, **reading) -> list[Script]:
     """Two sockets that fill a room's board, and many in it that read slowly."""
-    join = wire.event("room:join", {"roomId": target.given["room"]})
-    writer = connected(target.token, join, repeat=elements(target), pause=0.02, answer=b'"success":')
-    return [writer, writer, *[connected(target.token, join, **reading)] * 58]
+    join = wire.event("room:join", {"roomId": room})
+    writer = connected(token, join, repeat=elements(room), pause=0.02, answer=b'"success":')
+    return [writer, writer, *[connected(token, join, **reading)] * count]
 
 
 def in_room(target: Target, name: str, **content) -> Script:
@@ -221,14 +261,17 @@ ALL = [
     Missed("replays-drained", 60, lambda target: [
         connected(target.token, since=target.given["cursor"], **DRAINS)]),
     Missed("sync-since", 20, lambda target: [Script(repeat=get(target, f"/api/sync?since={target.given['cursor']}&limit=1000"), pause=0)]),
-    Writing("elements", 4, lambda target: [connected(target.token, repeat=elements(target), pause=0, answer=b'"success":')]),
+    Writing("elements", 4, lambda target: [connected(target.token, repeat=elements(target.given["room"]), pause=0, answer=b'"success":')]),
     Writing("messages", 8, lambda target: [Script(repeat=long_messages(target), pause=0)]),
     WithAccount("long-bodies", 12, long_bodies),
     WithAccount("deep-events", 8, deep_events),
     WithAccount("huge-events", 10, lambda target: [
         connected(target.token, repeat=wire.event("message:send", {"roomId": target.given["room"], "text": "x" * 990_000}))]),
-    WithAccount("busy-room-unread", 60, lambda target: busy_room(target, **SLOW)),
-    WithAccount("busy-room-drained", 60, lambda target: busy_room(target, reads=20_000, reads_every=0.1, receive_buffer=4096)),
+    WithAccount("busy-room-unread", 60, lambda target: busy_room(target.token, target.given["room"], **SLOW)),
+    WithAccount("busy-room-drained", 60, lambda target: busy_room(
+        target.token, target.given["room"], reads=20_000, reads_every=0.1, receive_buffer=4096)),
+    BusyRooms("busy-rooms-unread", 400, lambda target: [
+        script for token, room in target.given["rooms"] for script in busy_room(token, room, 98, **SLOW)], seconds=25),
     WithAccount("pings-drained", 20, lambda target: [
         connected(target.token, repeat=wire.frame(b"x" * 100, wire.PING) * 200, reads=500_000, reads_every=0.02, receive_buffer=4096)]),
     WithAccount("sockets-1500", 1500, lambda target: [connected(target.token)]),
@@ -241,6 +284,8 @@ ALL = [
     WithAccount("search", 20, lambda target: [
         Script(repeat=get(target, "/api/users/without-rooms?limit=200&q=" + "a" * 7000), pause=0),
         Script(repeat=get(target, "/api/users/without-rooms?limit=200&q=v"), pause=0)]),
+    ManyPeople("search-among-100000", 30, lambda target: [
+        Script(repeat=get(target, "/api/users/without-rooms?q=a&limit=100"), pause=0)]),
     WithAccount("rooms-with-one", 8, lambda target: [
         Script(
             repeat=wire.request("POST", "/api/rooms", token=target.token, body=json.dumps({"otherUserId": target.given["friend"]}).encode()),

@@ -1,23 +1,27 @@
 """The program behind deploy/attacks, run once its tools are installed."""
 
 import argparse
+import itertools
 import json
+import os
 import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import table
-from bounds import FLOOR, Latency, broken
+from bounds import FLOOR, Asked, Latency, broken
 from families import ATTACKS, FAMILIES
 from measurement import CALM, Campaign, Result
+from server import CLIENTS_CORE, core
 
 
-def read(file: Path) -> dict[str, Result]:
+def read(file: Path) -> list[Result]:
     rows = [Result(**row) for row in json.loads(file.read_text())]
     for row in rows:
         row.calm, row.during, row.after = (Latency(**value) for value in (row.calm, row.during, row.after))
-    return {row.attack: row for row in rows}
+        row.asked = {what: Asked(Latency(**each["calm"]), Latency(**each["during"]), each["failures"]) for what, each in row.asked.items()}
+    return rows
 
 
 def write(results: list[Result], file: Path):
@@ -37,7 +41,9 @@ def options():
     parser.add_argument("--floor", type=float, default=FLOOR * 1000, help="milliseconds that others' p99 may reach in any case")
     parser.add_argument("--calm", type=float, default=CALM, help="seconds before each attack, to compare with")
     parser.add_argument("--first", action="store_true", help="gives the server priority over other work on its core, which is not to be measured")
-    parser.add_argument("--loops", type=int, help="how many event loops the server has, all on its one core; one by default")
+    parser.add_argument(
+        "--loops", type=int, nargs="+", default=[1], metavar="NUMBER",
+        help="how many event loops the server has, all on its one core; with several numbers, each attack runs with each; one by default")  # fmt: skip
     parser.add_argument("--data", type=Path, help="where servers have their data; beside the executables by default")
     return parser.parse_args()
 
@@ -64,15 +70,15 @@ def show_list():
 
 def run(names: list[str], binaries: Path, given) -> list[Result]:
     results = []
-    campaign = Campaign(binaries, given.data or binaries, given.calm, given.first, ("--loops", str(given.loops)) if given.loops else ())
+    campaign = Campaign(binaries, given.data or binaries, given.calm, given.first)
     print(f"{binaries}\n\n{table.line(table.HEADS)}", flush=True)
     try:
-        for name in names:
+        for name, loops in itertools.product(names, given.loops):
             if reason := ATTACKS[name].reason_to_skip():
                 print(f"{name:26}  not run: {reason}", flush=True)
                 continue
             for _ in range(1 + given.repeat):
-                result = campaign.measure(ATTACKS[name])
+                result = campaign.measure(ATTACKS[name], loops)
                 result.broken = broken(result, given.floor / 1000)
                 print(f"{table.line(table.cells(result))}\n{table.details(result)}", flush=True)
                 if not result.broken:
@@ -90,15 +96,18 @@ def main() -> int:
     if given.list:
         show_list()
         return 0
+    # Away from the server's core: it looks at the kernel's memory while an attack is on.
+    if core(CLIENTS_CORE):
+        os.sched_setaffinity(0, {CLIENTS_CORE})
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     names = chosen(given.only, given.slow)
-    before = {}
+    before = []
     if given.before:
-        before = read(given.before) if given.before.is_file() else {result.attack: result for result in run(names, given.before, given)}
+        before = read(given.before) if given.before.is_file() else run(names, given.before, given)
     results = run(names, given.binaries, given)
     if given.markdown:
-        given.markdown.write_text(table.markdown(results, before))
-    failed = [result.attack for result in results if result.broken]
+        given.markdown.write_text(table.markdown(results, {result.row: result for result in before}))
+    failed = [f"{result.attack} (loops: {result.loops})" for result in results if result.broken]
     print(f"\n{len(results) - len(failed)} held, {len(failed)} broken" + (f": {', '.join(failed)}" if failed else ""))
     return 1 if failed else 0
 

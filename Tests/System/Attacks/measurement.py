@@ -7,11 +7,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from attack import Attack
-from bounds import Latency, kept_out, latency, slower_than
+from bounds import Asked, Latency, kept_out, latency, slower_than
 from families import ATTACKS
 from pauses import Pauses
 from people import PASSWORD, Cast, Setup
@@ -20,6 +20,7 @@ from server import CLIENTS_CORE, SERVERS_CORE, Server, core, end_with_parent, ru
 HERE = Path(__file__).parent
 CALM = 8.0  # seconds of bystanders alone, which the attack is compared with
 AFTER = 5.0
+KERNEL_EVERY = 0.5  # seconds between two looks at the kernel's memory
 VICTIMS_PRIORITY, PAUSES_PRIORITY = 5, 10
 
 
@@ -51,6 +52,12 @@ class Result:
     sent: int
     answers: dict[str, int]
     refusals: dict[str, int]
+    # The kernel's for the server's connections, the most; and for those of them that the server has closed.
+    kernel_peak: float = 0
+    kernel_closed: float = 0
+    loops: int = 1
+    # Others' HTTP requests, where the attack is about them.
+    asked: dict[str, Asked] = field(default_factory=dict)
     # Pauses during the attack; `stolen_seconds` is that of the whole measurement. `not_measured` counts the messages
     # that a pause may have delayed. They are in no latency.
     pauses: int = 0
@@ -62,12 +69,16 @@ class Result:
     found: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
+    @property
+    def row(self) -> tuple[str, int]:
+        return self.attack, self.loops
+
 
 class Campaign:
     """Measures attacks on one build."""
 
-    def __init__(self, binaries: Path, data: Path, calm: float = CALM, goes_first: bool = False, flags: tuple[str, ...] = ()):
-        self.binaries, self.data, self.calm, self.goes_first, self.flags = binaries, data, calm, goes_first, flags
+    def __init__(self, binaries: Path, data: Path, calm: float = CALM, goes_first: bool = False):
+        self.binaries, self.data, self.calm, self.goes_first = binaries, data, calm, goes_first
         data.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="attacks.", dir=data))
         self.template: Path | None = None
@@ -87,19 +98,20 @@ class Campaign:
         finally:
             server.stop()
 
-    def measure(self, attack: Attack) -> Result:
+    def measure(self, attack: Attack, loops: int) -> Result:
         if self.template is None:
             self.make_template()
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             data = Path(folder) / "data"
             shutil.copytree(self.template, data)
+            attack.fill(data)
             given = self.prepare(attack, data)
             server = Server(
-                self.binaries, data, *self.flags, *attack.flags, *attack.more_flags(given), host=attack.host, descriptors=attack.descriptors,
-                goes_first=self.goes_first)  # fmt: skip
+                self.binaries, data, "--loops", str(loops), *attack.flags, *attack.more_flags(given), host=attack.host,
+                descriptors=attack.descriptors, goes_first=self.goes_first, peers=attack.peers)  # fmt: skip
             try:
                 with attack.in_front_of(server, Path(folder)) as address:
-                    return self.watch(attack, server, address, given)
+                    return replace(self.watch(attack, server, address, given), loops=loops)
             finally:
                 server.stop()
 
@@ -120,16 +132,25 @@ class Campaign:
         host, port = address
         bystanders = self.start_bystanders(attack, server, host, port, given)
         watchers, attackers = start_watchers(), []
+
+        def start_attackers(seconds: float, *names: str):
+            started = [self.start_attacker(name, seconds, server, host, port, given) for name in names]
+            attackers.extend(started)
+            for attacker in started:
+                attacker.stdout.readline()
+
         try:
+            if attack.among:
+                start_attackers(self.calm + attack.seconds + 1, attack.among)
             begin = time.monotonic()
             time.sleep(self.calm)
-            memory_before, cpu_before = server.memory(), server.cpu()
+            calm_end, memory_before = time.monotonic(), server.memory()
             server.reset_peak()
-            attackers = [self.start_attacker(name, attack, server, host, port, given) for name in attack.parts or [attack.name]]
-            for attacker in attackers:
-                attacker.stdout.readline()
-            attacked = time.monotonic()
-            time.sleep(attack.seconds)
+            start_attackers(attack.seconds, *(attack.parts or [attack.name]))
+            attacked, cpu_before, kernel = time.monotonic(), server.cpu(), [server.kernel()]
+            while (left := attacked + attack.seconds - time.monotonic()) > 0:
+                time.sleep(min(KERNEL_EVERY, left))
+                kernel.append(server.kernel())
             ended, cpu, peak = time.monotonic(), server.cpu() - cpu_before, server.peak()
             fates = [self.end(attacker) for attacker in attackers]
             calmed = time.monotonic()
@@ -142,11 +163,17 @@ class Campaign:
         finally:
             for process in [bystanders, *watchers, *attackers]:
                 run_to_the_end_of(process, 0)
-        during = [sample for sample in samples["victims"] if attacked <= sample[0] < ended]
+
+        def calm(of: list) -> list:
+            return [sample for sample in of if begin <= sample[0] < calm_end]
+
+        def attack_time(of: list) -> list:
+            return [sample for sample in of if attacked <= sample[0] < ended]
+
+        during = attack_time(samples["victims"])
         measured = pauses.outside(during)
         paused = pauses.between(attacked, ended)
-        seen = [sample for sample in samples["newcomers"] if attacked <= sample[0] < ended]
-        signed = [sample for sample in samples["sign_ins"] if attacked <= sample[0] < ended]
+        seen, signed = attack_time(samples["newcomers"]), attack_time(samples["sign_ins"])
         answers: dict[str, int] = {}
         for fate in fates:
             for what, count in [*fate["ends"].items(), *fate["answers"].items()]:
@@ -154,17 +181,21 @@ class Campaign:
         firsts = [fate["first_refusal"] for fate in fates if fate["first_refusal"] is not None]
         return Result(
             attack=attack.name,
-            calm=latency(pauses.outside([sample for sample in samples["victims"] if begin <= sample[0] < attacked])),
+            calm=latency(pauses.outside(calm(samples["victims"]))),
             during=latency(measured),
             after=latency(pauses.outside([sample for sample in samples["victims"] if sample[0] >= calmed])),
             failures=kept_out(during),
             newcomers=len(seen),
             kept_out=kept_out(seen, slower_than.newcomers),
-            operations_kept_out=kept_out(
-                [sample for sample in samples["operations"] if attacked <= sample[0] < ended], slower_than.operations),
+            operations_kept_out=kept_out(attack_time(samples["operations"]), slower_than.operations),
             sign_ins=len(signed),
             sign_ins_refused=kept_out(signed, slower_than.sign_ins),
             memory_before=memory_before, memory_peak=peak, memory_after=memory_after,
+            kernel_peak=max(total for total, _ in kernel), kernel_closed=max(closed for _, closed in kernel),
+            asked={
+                what: Asked(latency(pauses.outside(calm(those))), latency(pauses.outside(attack_time(those))), kept_out(attack_time(those)))
+                for what, those in samples["asks"].items()
+            },
             cpu=cpu / (ended - attacked),
             first_refusal=min(firsts) if firsts else None,
             held=sum(fate["held"] for fate in fates), opened=sum(fate["opened"] for fate in fates),
@@ -186,7 +217,7 @@ class Campaign:
             "victims": [asdict(person) for person in self.cast.victims], "newcomer": asdict(self.cast.newcomer),
             "victims_address": attack.victims_address, "newcomers_addresses": attack.newcomers_addresses,
             "sign_ins": [{"username": name, "password": PASSWORD} for name in given.get("sign_ins", [])],
-            "sign_ins_address": "127.0.0.1", "sign_ins_forwarded": attack.sign_ins_forwarded,
+            "sign_ins_address": "127.0.0.1", "sign_ins_forwarded": attack.sign_ins_forwarded, "asks": given.get("asks", {}),
         }  # fmt: skip
         process = start("bystanders.py", *priority(VICTIMS_PRIORITY))
         print(json.dumps(plan), file=process.stdin, flush=True)
@@ -194,10 +225,10 @@ class Campaign:
             raise RuntimeError("the bystanders did not come in")
         return process
 
-    def start_attacker(self, name: str, attack: Attack, server: Server, host: str, port: int, given: dict) -> subprocess.Popen:
+    def start_attacker(self, name: str, seconds: float, server: Server, host: str, port: int, given: dict) -> subprocess.Popen:
         target = {
             "host": host, "port": port, "ops_port": server.ops_port, "token": self.cast.attacker.token,
-            "username": self.cast.attacker.username, "person": self.cast.attacker.id, "given": given, "seconds": attack.seconds,
+            "username": self.cast.attacker.username, "person": self.cast.attacker.id, "given": given, "seconds": seconds,
         }  # fmt: skip
         process = start("attacker.py", argument=name)
         print(json.dumps(target), file=process.stdin, flush=True)

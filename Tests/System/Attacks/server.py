@@ -1,5 +1,6 @@
 """A server for each attack, on core 0, with its memory and processor time."""
 
+import contextlib
 import os
 import re
 import resource
@@ -11,6 +12,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+SEPARATE = Path(__file__).parents[3] / "deploy/separate"
 READY_WITHIN = 60.0  # seconds; a busy machine is no failure
 STOP_WITHIN = 20.0  # seconds; an attack may leave much behind
 SERVERS_CORE, CLIENTS_CORE = 0, 1
@@ -30,10 +32,8 @@ def core(number: int) -> list[str]:
 def prefer(pid: int, weight: int):
     """Sets the weight of a process' session against others on this machine (sched(7), autogroup), if that is allowed."""
     for what in (lambda: Path(f"/proc/{pid}/autogroup").write_text(str(weight)), lambda: os.setpriority(os.PRIO_PROCESS, pid, weight)):
-        try:
+        with contextlib.suppress(OSError):
             what()
-        except OSError:
-            pass
 
 
 def free_port() -> int:
@@ -42,12 +42,24 @@ def free_port() -> int:
         return found.getsockname()[1]
 
 
-class Server:
-    """`parlor`, all of it in one process."""
+def bus_port(data: Path) -> int:
+    """The port of the bus that deploy/separate runs for this folder."""
+    return int((data / "bus.url").read_text().rpartition(":")[2])
 
-    def __init__(self, binaries: Path, data: Path, *flags: str, host: str = "127.0.0.1", descriptors: int | None = None, goes_first: bool = False):
+
+class Server:
+    """`parlor`, all of it in one process; or with `peers`, each service in its own, on a bus that these peers may join."""
+
+    def __init__(
+        self, binaries: Path, data: Path, *flags: str, host: str = "127.0.0.1", descriptors: int | None = None, goes_first: bool = False,
+        peers: str = "",
+    ):  # fmt: skip
         self.ops_port = free_port()
         self.log = open(data.parent / "log", "a")
+        command = [binaries / "parlor"]
+        if peers:
+            (data.parent / "peers").write_text(peers + "\n")
+            command = [SEPARATE, "--binaries", binaries, "--with", data.parent / "peers"]
 
         def before_it_runs():
             end_with_parent()
@@ -55,15 +67,11 @@ class Server:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 
         self.process = subprocess.Popen(
-            [*core(SERVERS_CORE), binaries / "parlor", "--host", host, "--port", "0", "--data", data,
+            [*core(SERVERS_CORE), *command, "--host", host, "--port", "0", "--data", data,
              "--ops-port", str(self.ops_port), *flags],
             stdout=subprocess.PIPE, stderr=self.log, text=True, start_new_session=True, preexec_fn=before_it_runs,
             env={**os.environ, "LOG_FORMAT": "json", "LOG_LEVEL": "warning"},
         )  # fmt: skip
-        self.pid = self.process.pid
-        # Other work on the machine must not affect the figures. A real-time priority would affect them: a busy loop would keep its time
-        # slice of 100 ms, while the threads of the services wait.
-        prefer(self.pid, -20 if goes_first else -10)
         if not select.select([self.process.stdout], [], [], READY_WITHIN)[0]:
             self.stop()
             raise RuntimeError("the server did not become ready")
@@ -73,36 +81,60 @@ class Server:
             self.stop()
             raise RuntimeError(f"the server did not start: {line!r} {(data.parent / 'log').read_text()[-500:]}")
         self.host, self.port = host, int(found[2])
+        self.pids = self.children() or [self.process.pid]
+        # Other work on the machine must not affect the figures. A real-time priority would affect them: a busy loop would keep its time
+        # slice of 100 ms, while the threads of the services wait.
+        for pid in self.pids:
+            prefer(pid, -20 if goes_first else -10)
+        self.ports = [self.port, self.ops_port, *([bus_port(data)] if peers else [])]
+
+    def children(self) -> list[int]:
+        """The programs of deploy/separate; `parlor` has none."""
+        return list(map(int, Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()))
 
     @property
     def is_running(self) -> bool:
-        return self.process.poll() is None
+        """Whether all of it is, without a program that was started again."""
+        return self.process.poll() is None and (self.children() or self.pids) == self.pids
 
     def memory(self) -> float:
         """Its current memory, in MB."""
         return self.status("VmRSS")
 
     def reset_peak(self):
-        Path(f"/proc/{self.pid}/clear_refs").write_text("5")
+        for pid in self.pids:
+            Path(f"/proc/{pid}/clear_refs").write_text("5")
 
     def peak(self) -> float:
         """Its highest memory since `reset_peak`, in MB."""
         return self.status("VmHWM")
 
     def status(self, name: str) -> float:
-        try:
-            found = re.search(rf"^{name}:\s+(\d+) kB", Path(f"/proc/{self.pid}/status").read_text(), re.MULTILINE)
-        except OSError:
-            found = None
-        return int(found[1]) * 1024 / 1e6 if found else 0.0
+        found = [re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE) for text in self.files("status")]
+        return sum(int(match[1]) for match in found if match) * 1024 / 1e6
 
     def cpu(self) -> float:
         """The seconds of processor time that it has used."""
-        try:
-            fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        fields = [text.rsplit(")", 1)[1].split() for text in self.files("stat")]
+        return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")
+
+    def files(self, name: str):
+        """The files of this name in /proc, of processes that still run."""
+        for pid in self.pids:
+            with contextlib.suppress(OSError):
+                yield Path(f"/proc/{pid}/{name}").read_text()
+
+    def kernel(self) -> tuple[float, float]:
+        """The kernel's current memory for its connections, in MB: what peers have not acknowledged, what it has not read, and what is
+        reserved for more. And the part of that for connections that it has closed."""
+        which = " or ".join(f"sport = :{port}" for port in self.ports)
+        shown = subprocess.run(["ss", "-tnmHO", f"( {which} )"], check=True, capture_output=True).stdout
+        total = closed = 0
+        for state, *memory in re.findall(rb"^(\S+).*skmem:\(r(\d+),.*,f(\d+),w(\d+),", shown, re.MULTILINE):
+            size = sum(map(int, memory))
+            total += size
+            closed += size if state not in (b"ESTAB", b"CLOSE-WAIT") else 0
+        return total / 1e6, closed / 1e6
 
     def metrics(self) -> dict[str, float]:
         try:
@@ -113,7 +145,7 @@ class Server:
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line and line[0] != "#"}
 
     def stop(self):
-        if self.is_running:
+        if self.process.poll() is None:
             self.process.terminate()
             try:
                 self.process.wait(STOP_WITHIN)

@@ -33,6 +33,8 @@ class Script:
     # `drip` is sent every `every` seconds.
     drip: bytes = b""
     every: float = 0
+    # Once it repeats, what it reads is not looked at.
+    discards: bool = False
     # How much it reads: all there is (None), or so many bytes each second. With 0 it reads nothing after what it awaits.
     reads: int | None = None
     # The seconds between two reads, each of a part of that.
@@ -47,10 +49,9 @@ class Script:
 class Connection:
     """A script that is being played."""
 
-    def __init__(self, script: Script, connected: socket.socket | None = None):
-        self.script = script
-        self.connected = connected is not None
-        self.socket = connected
+    def __init__(self, script: Script, opened: socket.socket):
+        self.script, self.socket = script, opened
+        self.connected = False
         self.out = memoryview(script.opening if script.opening else script.then)
         self.stage = "opening" if script.opening else "then"
         self.received = bytearray()
@@ -84,14 +85,10 @@ class Swarm:
         self.connections: dict[int, Connection] = {}
         self.waiting: list[tuple[float, int, Callable[[], None]]] = []
         self.order = itertools.count()
-        self.open = 0
         self.budget = 0.0
 
-    def run(self, scripts: Iterator[Script], count: int, adopted: list[tuple[socket.socket, Script]] = ()):
-        """Holds `count` connections, each with the next script."""
-        for connected, script in adopted:
-            connected.setblocking(False)
-            self.watch(Connection(script, connected))
+    def run(self, scripts: Iterator[Script], count: int, until: Callable[[], bool] = lambda: False):
+        """Holds `count` connections more, each with the next script. `until` can end it before the target's end."""
         wanted, last = count, time.monotonic()
         sampled = 0.0
         while (now := time.monotonic()) < self.target.end:
@@ -109,6 +106,8 @@ class Swarm:
             if now - sampled > 0.25:
                 sampled = now
                 self.fate.holds(sum(1 for connection in self.connections.values() if connection.connected))
+                if until():
+                    return
 
     def later(self, seconds: float, what: Callable[[], None]):
         heapq.heappush(self.waiting, (time.monotonic() + seconds, next(self.order), what))
@@ -116,8 +115,7 @@ class Swarm:
     def begin(self, script: Script):
         opened = self.target.make_socket(script.source, script.receive_buffer)
         opened.setblocking(False)
-        connection = Connection(script, None)
-        connection.socket = opened
+        connection = Connection(script, opened)
         self.fate.opened += 1
         try:
             opened.connect((self.target.host, script.port or self.target.port))
@@ -231,6 +229,8 @@ class Swarm:
 
     def take(self, connection: Connection, data: bytes):
         self.fate.received += len(data)
+        if connection.script.discards and connection.stage == "repeat" and connection.may_repeat:
+            return
         if connection.script.pause is not None:
             self.look_for_answer(connection, data)
         if connection.is_websocket or connection.script.awaits:

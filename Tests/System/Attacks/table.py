@@ -4,8 +4,8 @@ import math
 
 from measurement import Result
 
-HEADS = ("attack", "others' ms: calm", "attacked", "failed", "kept out", "memory, MB", "CPU", "refused after", "held", "")
-WIDTHS = (26, 16, 20, 6, 9, 17, 4, 13, 6, 0)
+HEADS = ("attack", "loops", "others' ms: calm", "attacked", "failed", "kept out", "memory, MB", "kernel, MB", "CPU", "refused after", "held", "")
+WIDTHS = (26, 5, 16, 20, 6, 9, 17, 10, 4, 13, 6, 0)
 
 
 def milliseconds(seconds: float) -> str:
@@ -24,11 +24,13 @@ def cells(result: Result) -> tuple[str, ...]:
     calm, during = result.calm, result.during
     return (
         result.attack,
+        str(result.loops),
         f"{milliseconds(calm.p50)} {milliseconds(calm.p99)}",
         f"{milliseconds(during.p50)} {milliseconds(during.p99)} {milliseconds(during.worst)}",
         str(sum(result.failures.values())),
         newcomers(result),
         f"{result.memory_before:.0f} {result.memory_peak:.0f} {result.memory_after:.0f}",
+        f"{result.kernel_peak:.0f} {result.kernel_closed:.0f}",
         f"{result.cpu:.1f}",
         after(result.first_refusal),
         str(result.held),
@@ -57,31 +59,34 @@ def details(result: Result) -> str:
         (f"sign-ins of {result.sign_ins}", result.sign_ins_refused),
     ):  # fmt: skip
         parts += [f"{what}: {most(failures)}"] if failures else []
+    for what, each in result.asked.items():
+        failed = f", failed: {most(each.failures)}" if each.failures else ""
+        parts.append(f"{what} {milliseconds(each.calm.p99)} → {milliseconds(each.during.p99)} ms{failed}")
     if result.pauses:
         parts.append(f"{result.not_measured} messages during {result.pauses} pauses of {result.paused_seconds:.2f} s")
     return "    " + "; ".join(parts + result.notes)
 
 
-def markdown(results: list[Result], before: dict[str, Result]) -> str:
+def markdown(results: list[Result], before: dict[tuple[str, int], Result]) -> str:
     """A row for each attack; with an earlier build's figures, each cell is `before → after`."""
 
-    def both(name: str, shown) -> str:
-        new = next(result for result in results if result.attack == name)
-        old = before.get(name)
+    def both(new: Result, shown) -> str:
+        old = before.get(new.row)
         return f"{shown(old)} → {shown(new)}" if old else shown(new)
 
     rows = [
-        "| attack | others' p99, calm, ms | attacked, ms | worst, ms | messages failed | newcomers kept out | memory, MB | attacker refused after | holds | |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| attack | loops | others' p99, calm, ms | attacked, ms | worst, ms | messages failed | newcomers kept out | memory, MB | kernel, MB "
+        "| attacker refused after | holds | |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for result in results:
         shown = [
-            both(result.attack, value)
+            both(result, value)
             for value in (
                 lambda one: milliseconds(one.calm.p99), lambda one: milliseconds(one.during.p99),
                 lambda one: milliseconds(one.during.worst), lambda one: str(sum(one.failures.values())), newcomers,
-                lambda one: f"{one.memory_peak:.0f}", lambda one: after(one.first_refusal), lambda one: str(one.held),
+                lambda one: f"{one.memory_peak:.0f}", lambda one: f"{one.kernel_peak:.0f}", lambda one: after(one.first_refusal), lambda one: str(one.held),
             )
         ]  # fmt: skip
-        rows.append(f"| {result.attack} | " + " | ".join(shown) + f" | {', '.join(result.broken) or 'held'} |")
+        rows.append(f"| {result.attack} | {result.loops} | " + " | ".join(shown) + f" | {', '.join(result.broken) or 'held'} |")
     return "\n".join(rows) + "\n"
