@@ -189,6 +189,7 @@ final class Broker {
             counters.refusedPeers += 1
             return cut(peer, "hello_first", "the first line has to be a hello")
         }
+        if parsed.operation == .pub || parsed.operation == .req { charge(peer, for: line.count) }
         switch parsed.operation {
         case .pub: publish(line, parsed, from: peer)
         case .req: request(line, parsed, from: peer, at: now)
@@ -201,6 +202,19 @@ final class Broker {
         case .hello: hello(line, parsed, from: peer)
         case .welcome, .msg, .err, nil: malformed(peer, "`op` is not one that a peer may send", id: parsed.id)
         }
+    }
+
+    private func charge(_ peer: BrokerPeer, for bytes: Int) {
+        guard let rate = peer.known?.rate else { return }
+        peer.paidUntil = max(peer.paidUntil, now) + .seconds(1) * (1 + bytes / 1024) / rate
+    }
+
+    /// Returns how long a peer has to wait because of its rate, before more of its lines are read; nil if it has not.
+    func pause(of peer: BrokerPeer) -> Duration? {
+        let excess = peer.paidUntil - now - settings.burst
+        guard peer.phase == .open, excess > .zero else { return nil }
+        counters.paces += 1
+        return excess
     }
 
     /// The limit of an incomplete line before `hello`, as its sender may be anybody.

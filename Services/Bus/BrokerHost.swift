@@ -4,7 +4,7 @@ import Reactor
 /// Runs the broker on its loop: connections, the end of each turn, and timers. On the loop only.
 final class BrokerHost {
     let broker: Broker
-    private let loop: EventLoop
+    let loop: EventLoop
     private let start = LoopInstant.now()
     private var connections: [UInt64: BrokerConnection] = [:]
     private var isFlushing = false
@@ -142,6 +142,13 @@ final class BrokerConnection: ChannelHandler {
         } catch {
             host.broker.receivedOverlongLine(from: peer)
         }
+        if let pause = host.broker.pause(of: peer) {
+            peer.waitsFor += 1
+            host.loop.schedule(after: pause) { [self] in
+                peer.waitsFor -= 1
+                resume()
+            }
+        }
         // The bytes that the peer sends meanwhile wait in the kernel; once that is full, in the peer.
         if peer.waitsFor > 0 { channel.pauseReading() }
         host.flushAtEndOfTurn()
@@ -149,7 +156,7 @@ final class BrokerConnection: ChannelHandler {
 
     /// Resumes reading, unless the peer has been held again in the meantime.
     func resume() {
-        guard peer.waitsFor == 0 else { return }
+        guard peer.waitsFor == 0, peer.phase != .closing else { return }
         channel.resumeReading()
     }
 

@@ -43,8 +43,11 @@ final class BrokerPeer {
     var backlog = Backlog()
     /// As a receiver: the time before which no sender waits for it.
     var noHoldBefore: Duration = .zero
-    /// As a sender: the number of receivers that it waits for.
+    /// As a sender: the number of receivers that it waits for, and one more while it waits because of its rate.
     var waitsFor = 0
+
+    /// As a sender: the time until which its rate allows what it has sent.
+    var paidUntil: Duration = .zero
 
     /// The route of its last event: publishers often reuse a subject.
     var lastRoute: BrokerRoute?

@@ -13,6 +13,8 @@ public struct BrokerSettings: Sendable {
     public var maxHold: Duration = .milliseconds(250)
     /// After a hold has timed out, no sender waits for that receiver for this long.
     public var holdPause: Duration = .seconds(10)
+    /// What a peer with a rate may send at once after a pause, as the time that it would have for that.
+    public var burst: Duration = .seconds(1)
     /// The silence after which a peer is pinged; after three times as long it counts as dead.
     public var pingInterval: Duration = .seconds(15)
     /// The time limit for a connection's hello, so that strangers do not hold descriptors.
@@ -43,6 +45,8 @@ public struct BrokerCounters: Sendable, Equatable {
     public internal(set) var slowConsumers = 0
     /// How often a sender had to wait for a receiver.
     public internal(set) var holds = 0
+    /// How often a sender had to wait because of its rate.
+    public internal(set) var paces = 0
     public internal(set) var refusedPeers = 0
     public internal(set) var forbidden = 0
 }

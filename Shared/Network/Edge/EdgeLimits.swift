@@ -36,9 +36,10 @@ public struct EdgeLimits: Sendable {
     /// The bytes that each client may buffer regardless of others: a head and a small body. The number of
     /// connections bounds this memory.
     static let smallBuffer = 4 * 1024
-    /// The bytes that the kernel holds for a client that has not connected a socket and does not read. It takes some more, in
-    /// whole packets; `maxUnsentBytes` for one that has connected.
+    /// The bytes that the kernel holds for a client that has not connected a socket and does not read, and for one that has.
+    /// It takes some more, in whole packets. What it does not take waits here, where it is counted (`maxUnsentBytes`).
     static let unreadByStranger = 32 * 1024
+    static let unreadBySocket = 128 * 1024
     /// The memory of a connection whose client has just connected again (`docs/scaling.md`). It includes
     /// `smallBuffer`, the session and the output. An idle connection takes a tenth of it.
     static let connectionBytes = 20 * 1024

@@ -16,9 +16,9 @@ extension EngineConnection {
     func post(_ body: [UInt8], on connection: HTTPConnection, exchange: Int) {
         let client = handshake.client.subscriber
         guard post == nil else {
-            return edge.shares.wait(for: client) { [self] in
+            return edge.shares.wait(for: client) { [weak self, weak connection] in
                 // A body whose connection is gone is not counted any more.
-                guard connection.isAnswering(exchange) else { return }
+                guard let self, let connection, connection.isAnswering(exchange) else { return }
                 edge.shares.perform(for: client) { [self] in post(body, on: connection, exchange: exchange) }
             }
         }

@@ -291,18 +291,22 @@ final class EngineConnection: Waiting, WebSocketReceiver {
 
     /// Returns true if the client does not take its output, and further bytes would exceed the limit.
     ///
-    /// The answers to a burst of a client's own come in one turn. They count only once the kernel could take them, and by
-    /// polling only up to four times, while the client comes for more.
+    /// The answers to a burst of a client's own come in one turn. They count only once the kernel could take them. A client
+    /// that takes some of its output, or polls, may have four times as much.
     private func isSlow(after bytes: Int) -> Bool {
         let limit = edge.configuration.maxUnsentBytes
         if unsentCost + bytes <= limit { return false }
-        if let webSocket {
-            webSocket.offerOutput()
-            return unsentCost + bytes > limit
-        }
-        let isPolling = LoopInstant.now() - polledAt < edge.configuration.writeTimeout
-        return unsentCost + bytes > (isPolling ? 4 * limit : limit)
+        let isTaking =
+            if let webSocket {
+                webSocket.takesOutput(within: Self.patience)
+            } else {
+                LoopInstant.now() - polledAt < edge.configuration.writeTimeout
+            }
+        return unsentCost + bytes > (isTaking ? 4 * limit : limit)
     }
+
+    /// The time in which a client has to take some of its output, to be given more than `maxUnsentBytes`.
+    private static let patience: Duration = .seconds(1)
 
     /// Sends a batch, which was encoded once for many sockets.
     func send(_ batch: OutgoingBatch) {

@@ -219,9 +219,10 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     private func rest(until wakeUp: (@escaping () -> Void) -> Void) {
         isResting = true
-        wakeUp { [self] in
-            isResting = false
-            goOn()
+        // The wait may outlast the connection.
+        wakeUp { [weak self] in
+            self?.isResting = false
+            self?.goOn()
         }
     }
 

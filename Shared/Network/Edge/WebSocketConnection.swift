@@ -120,7 +120,7 @@ final class WebSocketConnection: ChannelHandler {
         // message, the socket is closed.
         channel.receive(atMost: isConnected ? .max : EdgeLimits.smallBuffer)
         channel.boundUnread(
-            bytes: isConnected ? edge.configuration.maxUnsentBytes : EdgeLimits.unreadByStranger,
+            bytes: isConnected ? EdgeLimits.unreadBySocket : EdgeLimits.unreadByStranger,
             for: edge.configuration.writeTimeout * 3)
         let share: ClientUsage.ConnectionShare = isConnected ? .connected : .unconnected
         if isReleased || share == self.share { return true }
@@ -204,7 +204,9 @@ final class WebSocketConnection: ChannelHandler {
 
     private func rest(until wakeUp: (@escaping () -> Void) -> Void) {
         isResting = true
-        wakeUp { [self] in
+        // The wait may outlast the connection.
+        wakeUp { [weak self] in
+            guard let self else { return }
             isResting = false
             if !isClosing { goOn() }
         }
@@ -227,7 +229,12 @@ final class WebSocketConnection: ChannelHandler {
     var unsentCost: Int { channel.pendingCost }
 
     /// Offers the output of this turn to the kernel, before its end.
-    func offerOutput() { channel.flush() }
+    ///
+    /// - Returns: true if the kernel has taken everything, or some of it within this time.
+    func takesOutput(within time: Duration) -> Bool {
+        channel.flush()
+        return channel.stalledSince.map { LoopInstant.now() - $0 < time } ?? true
+    }
 
     /// Writes a whole frame.
     func write(_ frame: [UInt8]) {

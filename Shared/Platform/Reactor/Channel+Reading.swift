@@ -62,8 +62,9 @@ extension Channel: PollSource {
 
     /// Handles a hang-up, when both directions are shut: epoll would report it again and again.
     private func hangUp() {
-        if peerFinished { return closeDescriptor(.peerClosed) }
-        // Reading is paused, and input from before the end is still to be received.
+        // Reading is paused, and input from before the end is still to be received; or the peer has not taken everything.
+        let isAwaited = state == .closing && socket.unacknowledgedBytes > 0
+        if peerFinished, !isAwaited { return closeDescriptor(.peerClosed) }
         pollWatch.park(socket, for: self, in: loop.poller)
     }
 

@@ -20,7 +20,7 @@ extension Channel {
     }
 
     /// Bounds what the kernel holds for a peer that does not read: the bytes that it takes before it can send them, and the
-    /// time for which it keeps them, also once the descriptor is closed. Without a bound it takes some 4 MB for each
+    /// time for which it keeps them. Without a bound it takes some 4 MB for each
     /// connection, and keeps them as long as the peer stays (`TCP_NOTSENT_LOWAT` and `TCP_USER_TIMEOUT`, tcp(7)).
     public func boundUnread(bytes: Int, for time: Duration) {
         socket.boundUnread(bytes: Int32(clamping: bytes), milliseconds: Int32(clamping: time.components.seconds * 1000))
@@ -105,12 +105,12 @@ extension Channel {
         }
     }
 
-    /// Gives a closing connection `closeTimeout`, counted from its last progress.
-    func awaitClosing() {
+    /// Gives a closing connection this time, counted from its last progress.
+    func awaitClosing(within timeout: Duration = Channel.closeTimeout) {
         if let closeTimer {
-            closeTimer.rearm(after: Self.closeTimeout)
+            closeTimer.rearm(after: timeout)
         } else {
-            closeTimer = loop.schedule(after: Self.closeTimeout) { [self] in abort(.closeTimedOut) }
+            closeTimer = loop.schedule(after: timeout) { [self] in abort(.closeTimedOut) }
         }
     }
 }

@@ -10,10 +10,15 @@ import Glibc
 public final class Channel: @unchecked Sendable {
     /// The time that `close()` waits for a peer that takes none of the pending output.
     public static let closeTimeout: Duration = .seconds(10)
+    /// The time that it then waits for one that takes nothing of what the kernel holds.
+    private static let kernelTimeout: Duration = .seconds(30)
     /// The time for which the peer's input is read and dropped after our last byte. Closing at once would answer
     /// such input with a reset, which may destroy our last bytes before the peer reads them (RFC 1122, section
     /// 4.2.2.13).
     static let lingerTimeout: Duration = .seconds(2)
+    /// The first and the longest time after which a closing connection looks whether the peer has taken everything.
+    private static let firstLook: Duration = .milliseconds(20)
+    private static let lastLook: Duration = .milliseconds(320)
 
     /// The limit of lingering connections of a loop. Their handlers were notified that they are closed, so no
     /// limit of a handler counts them any more. Without this one, peers that keep closed connections open would
@@ -89,7 +94,7 @@ public final class Channel: @unchecked Sendable {
 
     // MARK: - Closing
 
-    /// Writes the pending output, sends FIN and closes. Nothing is received any more.
+    /// Writes the pending output, sends FIN, and closes once the peer has taken all of it. Nothing is received any more.
     public func close() {
         loop.preconditionCurrent()
         guard state == .open else { return }
@@ -117,8 +122,10 @@ public final class Channel: @unchecked Sendable {
         if output.isEmpty { socket.shutdownOutput() }
     }
 
-    /// Ends the output, which has been written completely.
+    /// Ends the output, which the kernel has taken completely.
     func finishOutput() {
+        let held = socket.unacknowledgedBytes
+        if held > 0 { return awaitPeer(holding: held, for: Self.firstLook) }
         guard !peerFinished else { return closeDescriptor(.peerClosed) }
         guard loop.lingeringChannels < Self.maxLingering else {
             // Unread input would turn the close into a reset.
@@ -132,6 +139,21 @@ public final class Channel: @unchecked Sendable {
         closeTimer?.cancel()
         closeTimer = loop.schedule(after: Self.lingerTimeout) { [self] in closeDescriptor(.closed) }
         watch()
+    }
+
+    /// Waits for the peer to take what the kernel holds, and then ends the output. The handler counts the connection
+    /// meanwhile. The kernel keeps the bytes of a closed connection for as long as the peer likes, and no limit counts them.
+    private func awaitPeer(holding held: Int, for time: Duration) {
+        // The peer may wait for it. Of a peer that has finished, nothing more would be heard.
+        if !peerFinished { socket.shutdownOutput() }
+        if time == Self.firstLook { awaitClosing(within: Self.kernelTimeout) }
+        loop.schedule(after: time) { [weak self] in
+            guard let self, state == .closing else { return }
+            let left = socket.unacknowledgedBytes
+            if left == 0 { return finishOutput() }
+            if left < held { awaitClosing(within: Self.kernelTimeout) }
+            awaitPeer(holding: left, for: min(time * 2, Self.lastLook))
+        }
     }
 
     func closeDescriptor(_ reason: CloseReason) {

@@ -105,6 +105,13 @@ struct Socket: Sendable {
         set(TCP_USER_TIMEOUT, at: Int32(IPPROTO_TCP), to: milliseconds)
     }
 
+    /// The bytes that the kernel holds for the peer, sent or not (tcp(7), `SIOCOUTQ`), without one, as a FIN counts as one.
+    var unacknowledgedBytes: Int {
+        var count: Int32 = 0
+        guard ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 else { return 0 }
+        return Int(max(count - 1, 0))
+    }
+
     /// Sends FIN; input continues.
     func shutdownOutput() { _ = Glibc.shutdown(descriptor, Int32(SHUT_WR)) }
 

@@ -1,4 +1,6 @@
 import MessageBus
+import Security
+import ServiceKit
 import Testing
 
 @testable import Bus
@@ -51,6 +53,35 @@ struct BrokerTests {
         #expect(silent.phase == .closing)
         #expect(alive.phase == .open)
     }
+
+    @Test("a peer with a rate waits once it has sent more than that, by number or by size; others do not")
+    func rate() throws {
+        let row = #"{"service":"lab","rate":100,"token":"\#(Self.digestOfSecret)"}"#
+        let table = try BusPeerTable(Array(row.utf8), from: "peers")
+        var settings = BrokerSettings()
+        settings.access = .peers(table)
+        let broker = Broker(settings: settings)
+        let peer = broker.connect(at: .zero)
+        send(broker, peer, #"{"op":"hello","version":1,"token":"secret"}"#)
+        func publish(_ count: Int, bytes: Int = 1, at now: Duration) {
+            let data = String(repeating: "x", count: bytes)
+            for _ in 0..<count { send(broker, peer, #"{"op":"pub","subject":"lab.log","data":"\#(data)"}"#, at: now) }
+        }
+        publish(100, at: .zero)
+        #expect(broker.pause(of: peer) == nil)
+        publish(50, at: .zero)
+        #expect(broker.pause(of: peer) == .milliseconds(500))
+        // It has paid for everything after 1.5 s, and may send at once what it has a second for.
+        publish(25, bytes: 4096, at: .seconds(2))
+        #expect(broker.pause(of: peer) == .milliseconds(250))
+        #expect(broker.counters.paces == 2)
+        let unlimited = Broker(settings: BrokerSettings())
+        let other = connectedPeer(unlimited)
+        for _ in 0..<5000 { send(unlimited, other, #"{"op":"pub","subject":"lab.log","data":1}"#) }
+        #expect(unlimited.pause(of: other) == nil)
+    }
+
+    private static let digestOfSecret = "sha256:" + SHA256.hash("secret".utf8).hexadecimal
 
     @Test("a request is answered at its deadline, and a reply after it is dropped")
     func deadline() {

@@ -91,6 +91,30 @@ struct AcknowledgedCommitsTests {
         }
     }
 
+    @Test("processes that start and stop beside one that writes are not refused")
+    func beside() async throws {
+        let folder = TemporaryFolder()
+        let database = try open(in: folder)
+        let writing = Task {
+            for n in 0..<400 { try await Change.allCases[n % 2].write(n, to: database) }
+        }
+        for _ in 0..<40 { try await open(in: folder).close() }
+        try await writing.value
+        await database.close()
+        // Each of these is the last to close, or not, while another one opens.
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<10 { try await open(in: folder).close() }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let again = try open(in: folder)
+        #expect(try await count(again) == 400)
+        await again.close()
+    }
+
     @Test("an older copy of a database that stopped is refused")
     func older() async throws {
         let folder = TemporaryFolder()

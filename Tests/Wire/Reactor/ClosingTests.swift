@@ -30,6 +30,27 @@ struct ClosingTests {
         }
     }
 
+    @Test("a closed connection counts as open until its peer has taken what the kernel holds", arguments: [false, true])
+    func closeUnread(peerFinishes: Bool) async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let events = Events(of: ChannelEvent.self)
+            let (channel, client) = try await connected(on: group, events: events.source, receiveBuffer: 2048)
+            let bytes = [UInt8](repeating: 3, count: 64 << 10)
+            await on(loop) { channel.write(bytes) }
+            #expect(await events.next() == .drained, "the kernel has taken it, and the peer has not")
+            if peerFinishes {
+                client.finishSending()
+                #expect(await events.next() == .peerFinished)
+            }
+            await on(loop) { channel.close() }
+            for _ in 0..<100 { await on(loop) { #expect(channel.state == .closing) } }
+            #expect(try client.receive(bytes.count) == bytes)
+            #expect(client.isAtEnd())
+            #expect(await events.next() == .closed(peerFinishes ? .peerClosed : .closed))
+        }
+    }
+
     @Test("a peer that was still sending reads its answer whole")
     func closeWhilePeerSends() async throws {
         try await withLoops { group in

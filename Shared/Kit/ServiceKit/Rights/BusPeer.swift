@@ -7,11 +7,17 @@ public struct BusPeer: Sendable, Equatable {
     /// The name, one token of a subject: a service's own name, `gateway`, `operator`.
     public let name: String
     public let rights: BusRights
+    /// The number of `pub` and `req` lines that it may send in a second, over a longer time; nil for any number. Each begun
+    /// KiB of a line counts as a line. A peer that sends more is read from later.
+    public var rate: Int?
 
     public init(_ name: String, _ rights: BusRights) {
         self.name = name
         self.rights = rights
     }
+
+    /// The rate of a service that is added to Parlor, unless its row has another one.
+    static let addedRate = 1000
 
     /// Returns a service as a peer. It may serve, request and publish the subjects that begin with its name,
     /// announce itself, and answer status requests. The parameters add to these rights.
@@ -60,12 +66,13 @@ public struct BusPeer: Sendable, Equatable {
 
 // Lines of JSON, as `bus-peers` prints them and the bus reads them.
 extension BusPeer {
-    /// Writes `{"name":…,"serve":[…],"request":[…],"publish":[…],"subscribe":[…]}`.
+    /// Writes `{"name":…,"serve":[…],"request":[…],"publish":[…],"subscribe":[…],"rate":…}`.
     func write(to json: inout JSONWriter) {
         json.member("name", name)
         for operation in BusRights.Operation.allCases {
             json.member(operation.rawValue, array: { for pattern in rights[operation] { $0.string(pattern) } })
         }
+        if let rate { json.member("rate", rate) }
     }
 
     /// Parses a peer.
@@ -79,7 +86,7 @@ extension BusPeer {
             throw BusPeerError("has neither a `name` nor a `service` of a-z, 0-9, _ and -")
         }
         // A right under a wrong name would be missing, and nobody would say why.
-        let known = ["name", "service", "token"] + BusRights.Operation.allCases.map(\.rawValue)
+        let known = ["name", "service", "token", "rate"] + BusRights.Operation.allCases.map(\.rawValue)
         if let unknown = object.all.map({ $0.name }).first(where: { !known.contains($0) }) {
             throw BusPeerError("has `\(unknown)`, which is none of \(known.joined(separator: ", "))")
         }
@@ -88,8 +95,13 @@ extension BusPeer {
         listed.request = try Self.patterns(.request, in: object)
         listed.publish = try Self.patterns(.publish, in: object)
         listed.subscribe = try Self.patterns(.subscribe, in: object)
+        let rate = object["rate"]?.int
+        guard object["rate"] == nil || (1...1_000_000).contains(rate ?? 0) else {
+            throw BusPeerError("has a `rate` that is no number of lines, 1 to 1000000")
+        }
         guard service != nil else {
             self.init(name, listed)
+            self.rate = rate
             return
         }
         guard !Self.reservedNames.contains(name) else {
@@ -98,6 +110,7 @@ extension BusPeer {
         guard listed.serve.isEmpty else { throw BusPeerError("lists `serve`: a service serves its own subjects alone") }
         self = .service(
             name, requests: listed.request, publishes: listed.publish, subscribes: listed.subscribe)
+        self.rate = rate ?? Self.addedRate
     }
 
     /// Calls the body with the object in each line, skipping empty lines and comments.

@@ -2,7 +2,7 @@ import CSQLite
 
 extension SQLiteConnection {
     func configure(_ configuration: DatabaseConfiguration, isDurable: Bool) throws(StorageError) {
-        try run(script: "PRAGMA busy_timeout = \(configuration.busyTimeoutMilliseconds)")
+        try waitForLocks(milliseconds: configuration.busyTimeoutMilliseconds)
         try enterWriteAheadMode(within: configuration.busyTimeoutMilliseconds)
         if isDurable { try setDurability(.synced) } else { try run(script: "PRAGMA synchronous = OFF") }
         try run(
@@ -20,6 +20,11 @@ extension SQLiteConnection {
         case .reader:
             try run(script: "PRAGMA query_only = ON")
         }
+    }
+
+    /// Sets how long a statement waits for another process, before it fails as `.busy`.
+    func waitForLocks(milliseconds: Int) throws(StorageError) {
+        try run(script: "PRAGMA busy_timeout = \(milliseconds)")
     }
 
     /// Says whether closing the last connection leaves the write-ahead log in place.

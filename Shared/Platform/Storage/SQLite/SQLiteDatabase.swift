@@ -35,6 +35,7 @@ public final class SQLiteDatabase: ThreadedDatabase {
         defer { if isTemporary { file.unlink() } }
         let connection = try SQLiteConnection(file.path, role: .writer)
         if !isTemporary {
+            try connection.waitForLocks(milliseconds: configuration.busyTimeoutMilliseconds)
             connection.keepLogOnClose(true)
             try AcknowledgedCommits.require(of: file, on: connection)
             connection.keepLogOnClose(false)
