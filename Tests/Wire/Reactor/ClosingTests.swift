@@ -30,7 +30,8 @@ struct ClosingTests {
         }
     }
 
-    @Test("a closed connection counts as open until its peer has taken what the kernel holds", arguments: [false, true])
+    @Test(
+        "a closed connection counts as open until its peer has taken what the kernel holds", arguments: [false, true])
     func closeUnread(peerFinishes: Bool) async throws {
         try await withLoops { group in
             let loop = group.loops[0]
