@@ -1,4 +1,4 @@
-"""What a manifest has, and where one has mistakes. Services/SERVICE-PROTOCOL.md, "Announce", explains each member.
+"""What a manifest and an emission have, and where one has mistakes. Services/SERVICE-PROTOCOL.md explains each member.
 
 Gateways ignore a part with a mistake, and only their own log says so. A check that is ignored denies nothing."""
 import re
@@ -12,6 +12,7 @@ def form(name: str) -> dict:
     role = {"badge?": text, "activity?": text, "sort?": text}
     return {
         "service": "[a-z0-9_-]+", "hasEventLog?": bool, "logsWhatRoomsShow?": bool, "presence?": own, "batched?": [own],
+        "emits?": [text], "description?": text,
         "routes?": [{
             "method": "GET|POST|PUT|PATCH|DELETE", "path": "/.*", "subject": own, "needsLogin": bool,
             "answer": "plain|room|rooms|roomsByPerson", "shows?": "messages|people", "limits?": [text], "heavy?": bool,
@@ -25,6 +26,21 @@ def form(name: str) -> dict:
         "messageContribution?": {"subject": own, "fields": [shown]},
         "personContribution?": {"subject": own, "fields": [shown]},
     }  # fmt: skip
+
+
+EMISSION = {
+    "to": "room|everyone|person", "person?": ".+", "event": ".+", "compose?": "badges", "endsTyping?": ".+", "data": object}  # fmt: skip
+
+
+def mistake_of_emission(emission: dict) -> str | None:
+    """Returns what is wrong with an emission, or None. A fact, which is for other services, is not looked at."""
+    if "fact" in emission:
+        return None
+    if wrong := next(mistakes(emission, EMISSION, "the emission"), None):
+        return wrong
+    if (emission["to"] == "person") != ("person" in emission):
+        return "the emission has a `person` if it is to a person, and only then"
+    return None
 
 
 def mistakes(part, form, place: str = "manifest"):

@@ -126,8 +126,11 @@ class Service:
 
     def emit(self, room: str, people: list[str], emissions: list[dict]) -> int:
         """Appends an entry, in the caller's transaction. Events to people outside of the room need an entry without a room.
-        Raises ValueError if the entry is longer than LONGEST. So spread emissions that may grow, such as lists of ids,
-        over several entries."""
+        Raises ValueError if an emission has not its form, or if the entry is longer than LONGEST. So spread emissions that
+        may grow, such as lists of ids, over several entries."""
+        for emission in emissions:
+            if wrong := parlor_manifest.mistake_of_emission(emission):
+                raise ValueError(wrong)
         entry = {"seq": self.head()["seq"] + 1, "at": self.now(), "roomId": room, "participants": people}
         # The entry is stored exactly as it is sent, because the digest covers the bytes of its emissions.
         check = digest(entry["at"], encode(emissions))

@@ -161,19 +161,25 @@ extension Catalog {
     private static let ownEvents =
         ["sync:done", "room:presence", "message:typing", "room:badges", "request:error"] + SocketIOPacket.reservedNames
 
-    /// Returns true if a service may send clients an event.
-    func maySend(_ emission: Emission, from service: String) -> Bool {
+    /// Returns why a service may not send clients an event; nil if it may.
+    func refusal(of emission: Emission, from service: String) -> String? {
         if emission.composition == .badges, emission.event == "room:badges" {
             let given = emission.data["badges"]?.object?.names ?? []
-            return given.allSatisfy { badges[service]?.contains($0) ?? false }
+            let foreign = given.first { badges[service]?.contains($0) != true }
+            return foreign.map { "the badge \($0) is not this service's" }
         }
-        return eventOwners[emission.event].map { $0 == service } ?? true
+        guard let owner = eventOwners[emission.event], owner != service else { return nil }
+        if emission.event == "room:badges" { return "only `compose: badges` sends it" }
+        return SocketIOPacket.reservedNames.contains(emission.event)
+            ? "client libraries have an event of this name" : "it belongs to \(owner)"
     }
 
     /// The gateway's own claims: sort orders, events, members of a Room, and paths with every method.
     private static let ownClaims: Set<String> = {
         let orders = ["sort activity", "sort content"]
-        let events = ["room:join", "room:leave", "message:typing"].map { "event \($0)" }
+        let events = (["room:join", "room:leave", "message:typing"] + SocketIOPacket.reservedNames).map {
+            "event \($0)"
+        }
         let sent = ownEvents.map { "sending \($0)" }
         let fields = [
             "id", "name", "displayName", "createdBy", "createdAt", "updatedAt", "lastActivityAt", "lastActivityType",

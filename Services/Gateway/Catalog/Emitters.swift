@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import Logging
 import Synchronization
 
@@ -7,6 +8,9 @@ import Synchronization
 /// A service may send the events that its manifest names, and others that nobody's manifest names. The gateway's own events
 /// are nobody else's. `room:badges` is sent by each service with a badge, for its own badges.
 package final class Emitters: Sendable {
+    /// Returns the events of an entry that are sent.
+    package typealias Filter = (LogEntry) -> [Emission]
+
     private let catalog = Mutex<@Sendable () -> Catalog?>({ nil })
     private let throttle = Mutex(LogThrottle())
     private let log: Logger
@@ -16,16 +20,24 @@ package final class Emitters: Sendable {
     /// - Parameter catalog: returns the present one. Before this call, nothing is refused.
     package func follow(_ catalog: @escaping @Sendable () -> Catalog?) { self.catalog.withLock { $0 = catalog } }
 
-    /// Returns a closure for many events of a service: true for those that it may send. It logs the others, each once a minute.
-    package func events(of service: String) -> (Emission) -> Bool {
-        guard let catalog = catalog.withLock(\.self)() else { return { _ in true } }
-        return { [self] emission in
-            if catalog.maySend(emission, from: service) { return true }
-            if throttle.withLock({ $0.note(emission.event, of: service) }) {
-                log.warning(
-                    "an event is not sent: it belongs to another service", ["name": service, "event": emission.event])
+    /// Returns a closure for many entries of a service. It logs events that are not sent, each reason once a minute.
+    package func filter(of service: String) -> Filter {
+        guard let catalog = catalog.withLock(\.self)() else { return \.emissions }
+        return { [self] entry in
+            let (emissions, mistake) = entry.emissionsAndMistake
+            if let mistake {
+                note("it has no `event`, `data` or right `to`", "\("\(mistake)".prefix(200))", of: service)
             }
-            return false
+            return emissions.filter { emission in
+                guard let reason = catalog.refusal(of: emission, from: service) else { return true }
+                note(reason, emission.event, of: service)
+                return false
+            }
         }
+    }
+
+    private func note(_ reason: String, _ event: String, of service: String) {
+        guard throttle.withLock({ $0.note("\(reason) \(event)", of: service) }) else { return }
+        log.warning("an event is not sent: \(reason)", ["name": service, "event": event])
     }
 }

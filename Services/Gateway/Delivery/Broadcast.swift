@@ -1,5 +1,6 @@
 import Contracts
 import EventLog
+import GatewayCatalog
 import SocketIO
 
 /// A log entry prepared for all loops, with each emission framed once. A class, as all loops and their replay
@@ -18,11 +19,11 @@ package final class Broadcast: Sendable {
     var roomID: String { entry.roomID }
     var participants: [String] { entry.participants }
 
-    /// - Parameter maySend: whether the service may send an event; the others are left out.
-    init(_ entry: LogEntry, of stream: String, maySend: (Emission) -> Bool = { _ in true }) {
+    /// - Parameter sending: returns the events of the entry that are sent.
+    init(_ entry: LogEntry, of stream: String, sending: Emitters.Filter = \.emissions) {
         position = StreamPosition(stream: stream, seq: entry.seq)
         self.entry = entry
-        items = entry.emissions.filter(maySend).map { emission in
+        items = sending(entry).map { emission in
             Item(
                 emission: emission,
                 packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)

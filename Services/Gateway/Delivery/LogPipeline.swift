@@ -61,8 +61,8 @@ package final class LogPipeline: LogReceiver {
             let newest = await missed.newest(
                 of: stream, to: position, maxCount: ReplayBuffer.generationSize, maxBytes: ReplayBuffer.generationBytes)
             guard let newest else { return }
-            let maySend = missed.emitters.events(of: stream)
-            let broadcasts = newest.entries.map { Broadcast($0, of: stream, maySend: maySend) }
+            let sending = missed.emitters.filter(of: stream)
+            let broadcasts = newest.entries.map { Broadcast($0, of: stream, sending: sending) }
             sink.backfill(stream, broadcasts, from: newest.start, to: position)
         }
     }
@@ -72,8 +72,8 @@ package final class LogPipeline: LogReceiver {
     package func end(_ stream: String) { sink.end(stream) }
 
     package func receive(_ entries: [LogEntry], of stream: String) {
-        let maySend = missed.emitters.events(of: stream)
-        let broadcasts = entries.map { Broadcast($0, of: stream, maySend: maySend) }
+        let sending = missed.emitters.filter(of: stream)
+        let broadcasts = entries.map { Broadcast($0, of: stream, sending: sending) }
         // Update the fields before the list cache, which knows how far the log is followed.
         fields.note(entries, of: stream)
         cache.note(entries, of: stream)

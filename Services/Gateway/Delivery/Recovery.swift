@@ -259,7 +259,7 @@ package struct Recovery: Sendable {
                                 by: deadline)
                         else { return nil }
                         replay.supply(
-                            stream, found.entries, through: found.through, maySend: missed.emitters.events(of: stream))
+                            stream, found.entries, through: found.through, sending: missed.emitters.filter(of: stream))
                     } catch {
                         // If a log's owner is only restarting, the client should not have to reload
                         // everything.

@@ -1,5 +1,6 @@
 import Contracts
 import EventLog
+import GatewayCatalog
 import SocketIO
 
 /// The events that one person missed between two positions in several streams: each stream in order, and all
@@ -104,11 +105,11 @@ package struct Replay {
 
     /// Supplies requested entries in the form of an owner's reply.
     ///
-    /// - Parameter maySend: whether the owner may send an event; the others are left out.
+    /// - Parameter sending: returns the events of an entry that are sent.
     package mutating func supply(
-        _ stream: String, _ entries: [LogEntry], through: Int, maySend: (Emission) -> Bool = { _ in true }
+        _ stream: String, _ entries: [LogEntry], through: Int, sending: Emitters.Filter = \.emissions
     ) {
-        supply(stream, entries.map { Broadcast($0, of: stream, maySend: maySend) }, through: through)
+        supply(stream, entries.map { Broadcast($0, of: stream, sending: sending) }, through: through)
     }
 
     /// Leaves out the rest of a stream that cannot be fetched. The cursor keeps its position there.

@@ -154,7 +154,7 @@ package final class SyncEndpoint: Sendable {
                             by: isRequired ? origin.deadline : Self.forOthers(origin.deadline))
                     else { return broken }
                     replay.supply(
-                        stream, found.entries, through: found.through, maySend: missed.emitters.events(of: stream))
+                        stream, found.entries, through: found.through, sending: missed.emitters.filter(of: stream))
                 } catch {
                     if isRequired { throw error }
                     replay.leaveOut(stream)

@@ -50,9 +50,16 @@ struct ContributionClient: Sendable {
         if values != nil || hasTime {
             breakers.note(isLate: values == nil && deadline <= .now(), subject, asked: asked)
         }
-        guard let values, values.contains(where: { $0.bytes.count > maxBytes }) else { return values }
-        faults.note(.largeValue, on: subject, context)
-        return values.map { $0.bytes.count > maxBytes ? .null : $0 }
+        return values?.map { values in
+            if values.bytes.count > maxBytes {
+                faults.note(.largeValue, on: subject, context)
+            } else if let mistake = contribution.mistake(in: values) {
+                faults.note(.wrongValue, mistake, on: subject, context)
+            } else {
+                return values
+            }
+            return .null
+        }
     }
 
     /// Returns the values as they were answered. If the request or the answer is too long for the bus, it asks about
@@ -88,5 +95,24 @@ struct ContributionClient: Sendable {
             faults.note(error, on: subject, context)
             return nil
         }
+    }
+}
+
+extension Contribution {
+    /// Returns what is wrong with the values of an object, for a log; nil if they are right, or null for an object that the
+    /// service does not know.
+    fileprivate func mistake(in values: JSONValue) -> String? {
+        if values.isNull { return nil }
+        guard let list = values.array, list.count == fields.count else { return "\(fields.count) values are expected" }
+        for (field, value) in zip(fields, list) {
+            let isRight =
+                switch (field.kind, field.role) {
+                case (.time, _), (.laterTime, _): value.isNull || value.int != nil
+                case (_, .badge): (value.int ?? -1) >= 0
+                default: true
+                }
+            if !isRight { return "\(field.path) is \("\(value)".prefix(64))" }
+        }
+        return nil
     }
 }

@@ -57,6 +57,14 @@ public struct Reply: Sendable {
         }
     }
 
+    /// Returns what is wrong in the JSON of a reply that is neither a reply nor an error, for a log.
+    public static func mistake(in json: JSONValue) -> String {
+        guard let object = json.object else { return "it is no object" }
+        if object["error"] != nil { return "`error` is no object" }
+        guard let status = object["status"] else { return "it has neither `status` nor `error`" }
+        return status.int.flatMap(Status.init) == nil ? "`status` is \(status)" : "it has no `data`"
+    }
+
     /// Parses a service's reply, or throws its error.
     ///
     /// - Throws: the service's `ServiceError`; `internal` if the JSON is neither.
@@ -65,7 +73,7 @@ public struct Reply: Sendable {
         if let error = object["error"]?.object {
             throw ServiceError(
                 ErrorCode(error) ?? .internal, error["message"]?.string ?? "Something went wrong.",
-                retryAfter: error["retryAfter"]?.int)
+                retryAfter: error["retryAfter"]?.int.map { max($0, 0) })
         }
         // Nothing is sent with a 204, so its data may be absent.
         guard let status = object["status"]?.int.flatMap(Status.init),

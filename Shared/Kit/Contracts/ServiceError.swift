@@ -23,6 +23,17 @@ public struct ErrorCode: Sendable, Hashable {
         self.init(name, status)
     }
 
+    /// A code of a service's own, as `init(ownName:status:)` makes it, for a constant: one that is not allowed ends the program
+    /// with a line that says why.
+    public static func own(_ name: String, _ status: Int) -> ErrorCode {
+        guard let code = ErrorCode(ownName: name, status: status) else {
+            fatalError(
+                "the error code \(name) with the status \(status) is not allowed: a code has a-z, 0-9 and _, and 400 to 499, "
+                    + "but not 401 or 429")
+        }
+        return code
+    }
+
     private init(_ rawValue: String, _ status: Int) { (self.rawValue, self.status) = (rawValue, status) }
 
     private static let letters = UInt8(ascii: "a")...UInt8(ascii: "z")

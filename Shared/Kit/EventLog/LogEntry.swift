@@ -65,6 +65,21 @@ public final class LogEntry: CommitEvent {
         decoded?.emissions ?? emissionsJSON.array?.compactMap(Emission.init) ?? []
     }
 
+    /// The events for clients, and the first element that is neither one nor a fact, if there is one.
+    public var emissionsAndMistake: (emissions: [Emission], mistake: JSONValue?) {
+        if let decoded { return (decoded.emissions, nil) }
+        var emissions: [Emission] = []
+        var mistake: JSONValue?
+        for element in emissionsJSON.array ?? [] {
+            if let emission = Emission(element) {
+                emissions.append(emission)
+            } else if mistake == nil, element["fact"] == nil {
+                mistake = element
+            }
+        }
+        return (emissions, mistake)
+    }
+
     /// The fact for other services; nil if none of them needs one, or if a newer version wrote it.
     public var fact: Fact? {
         if let decoded { return decoded.fact }

@@ -3,8 +3,8 @@ import Logging
 import MessageBus
 import Synchronization
 
-/// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, whose errors have a code that is not allowed, whose fields are too
-/// large, or whose log has malformed entries. Each reason is logged at most once a minute per service (`LogThrottle`).
+/// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, whose errors have a code that
+/// is not allowed, whose fields are too large or wrong, or whose log has malformed entries. Each reason is logged at most once a minute per service (`LogThrottle`).
 public final class AnswerFaults: Sendable {
     public enum Reason: String, Sendable {
         case late = "no answer in time"
@@ -12,6 +12,7 @@ public final class AnswerFaults: Sendable {
         case malformed = "an answer is malformed"
         case unknownCode = "an error's code is not of the contract, and is not allowed as one of its own"
         case largeValue = "a field of an object is too large"
+        case wrongValue = "a field of an object has a wrong value"
         case malformedEntry = "an entry of its log is malformed"
     }
 
@@ -45,7 +46,7 @@ public final class AnswerFaults: Sendable {
             guard error.code == .internal, let code = sent.refusedCode else { return }
             note(.unknownCode, code, on: subject, context)
         } else if error == .noAnswer {
-            note(.malformed, on: subject, context)
+            note(.malformed, Reply.mistake(in: payload.json), on: subject, context)
         }
     }
 

@@ -51,8 +51,13 @@ public struct SocketIOTestClient: Sendable {
         try await send("42\(ack.map(String.init) ?? "")[\"\(event)\",\(payload)]")
     }
 
+    /// Returns the next packet. It answers Engine.IO's pings, which come between if a test takes long.
     public func next() async throws -> Packet {
-        let text = try await receive()
+        var text = try await receive()
+        while text == "2" {
+            try await send("3")
+            text = try await receive()
+        }
         guard text.hasPrefix("42") || text.hasPrefix("43") else { return .other(text) }
         let digits = text.dropFirst(2).prefix { $0.isNumber }
         guard let arguments = try JSONValue(parsing: String(text.dropFirst(2 + digits.count))).array else {

@@ -98,7 +98,7 @@ def test_a_followed_entry_whose_own_entry_is_too_long_stays_unhandled_and_does_n
     head = {"databaseId": "log", "seq": 3, "digest": 1}
     notes.ask = lambda subject, question: {
         "head": head, "oldest": 1, "isKnown": True, "through": 3, "entries": [{"seq": 3}]}  # fmt: skip
-    notes.take = lambda entry: [notes.emit("room", [], [{"data": "x" * size}]) for size in (1, 1_100_000)]
+    notes.take = lambda entry: [notes.emit("room", [], [{"to": "room", "event": "x", "data": "x" * size}]) for size in (1, 1_100_000)]
     notes.do({"op": "begin"})
     assert "the entry is too long" in capsys.readouterr().err
     assert kept(notes) == [] and notes.made == []
@@ -535,7 +535,7 @@ def test_a_follower_stores_and_passes_on_each_number_that_an_entry_has(notes, ki
     notes.db.executescript("CREATE TABLE numbers (n); UPDATE own SET place = '{\"databaseId\":\"log\",\"seq\":0,\"digest\":0}'")
     notes.take, talk = take, Talk(notes, kind)
     numbers = [LARGE, MINUS, b'{"n":-1e400}', b'{"n":%d}' % 2**64, b'{"n":%d}' % 10**17]
-    entries = b",".join(b'{"seq":%d,"emissions":[{"event":"x","data":%s}]}' % (seq, data) for seq, data in enumerate(numbers, 1))
+    entries = b",".join(b'{"seq":%d,"emissions":[{"to":"room","event":"x","data":%s}]}' % (seq, data) for seq, data in enumerate(numbers, 1))
     end = b'{"databaseId":"log","seq":5,"digest":1}'
     page = b'{"head":%s,"oldest":1,"isKnown":true,"through":5,"entries":[%s]}' % (end, entries)
     lines = [talk.event("messaging.log", data) for data in (b"7", b"{}", b'{"seq":"x"}', b'{"seq":%s}' % (b"1" * 5_000))]
@@ -642,11 +642,28 @@ def test_a_mistake_in_the_manifest_names_itself_at_the_start(tmp_path, member, m
     assert f"manifest.{mistake}" in ended.value.args[0].splitlines()
 
 
+@pytest.mark.parametrize(
+    ("emission", "mistake"),
+    [
+        ({"to": "rooom", "event": "x", "data": {}}, "the emission.to is 'rooom', which is not room|everyone|person"),
+        ({"to": "person", "event": "x", "data": {}}, "a `person` if it is to a person"),
+        ({"to": "room", "person": "ada", "event": "x", "data": {}}, "a `person` if it is to a person"),
+        ({"to": "room", "evnt": "x", "data": {}}, "the emission has no event"), ({"to": "room", "event": "x"}, "has no data"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_an_emission_names_itself(tmp_path, emission, mistake):
+    notes = Notes(tmp_path / "notes.db")
+    with pytest.raises(ValueError, match=re.escape(mistake)):
+        notes.emit("", [], [emission])
+    notes.db.close()
+
+
 def test_a_manifest_without_a_mistake_is_accepted(tmp_path):
     class Whole(Service):
         manifest = {
             "service": "notes", "routes": [ROUTE | {"limits": ["notes"]}], "limits": [LIMIT], "checks": [CHECK | {"before": "room:join"}],
-            "personContribution": {"subject": "notes.people", "fields": [FIELD]}, "batched": ["notes.list"]}  # fmt: skip
+            "personContribution": {"subject": "notes.people", "fields": [FIELD]}, "batched": ["notes.list"],
+            "emits": ["notes:added"], "description": "d1"}  # fmt: skip
 
     Whole(tmp_path / "notes.db").db.close()
 

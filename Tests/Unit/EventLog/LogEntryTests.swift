@@ -38,6 +38,23 @@ struct LogEntryTests {
         #expect(entry.maxBytes >= entry.json.bytes.count)
     }
 
+    @Test(
+        "an emission that cannot be read is found, and the others stay",
+        arguments: [
+            #"{"to":"rooom","event":"x","data":{}}"#, #"{"to":"person","event":"x","data":{}}"#,
+            #"{"to":"room","evnt":"x","data":{}}"#, #"{"to":"room","event":"x"}"#, "5",
+        ])
+    func mistake(element: String) throws {
+        let good = #"{"to":"room","event":"a","data":1}"#
+        let emissions = try JSONValue(parsing: "[\(#"{"fact":"newOne"}"#),\(element),\(good),\(element)]")
+        let entry = LogEntry(
+            seq: 1, at: Timestamp(milliseconds: 5), roomID: "r", participants: [], emissionsJSON: emissions)
+        let found = entry.emissionsAndMistake
+        #expect(found.emissions.map(\.event) == ["a"] && entry.emissions.map(\.event) == ["a"])
+        #expect(found.mistake.map { "\($0)" } == "\(try JSONValue(parsing: element))")
+        #expect(Self.entry(.roomCreated).emissionsAndMistake.mistake == nil)
+    }
+
     @Test("without its emissions, as its message was deleted, it keeps its fact and its digest", arguments: facts)
     func withoutEmissions(fact: Fact?) async throws {
         let entry = Self.entry(fact)

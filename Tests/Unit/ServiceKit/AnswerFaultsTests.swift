@@ -42,6 +42,20 @@ struct AnswerFaultsTests {
         #expect(log.lines.count == 1 && log.text.contains(text))
     }
 
+    @Test(
+        "a malformed answer is logged with what is wrong",
+        arguments: [
+            ("5", "no object"), (#"{"error":"x"}"#, "`error`"), (#"{"data":1}"#, "neither"),
+            (#"{"status":202,"data":1}"#, "202"), (#"{"status":200}"#, "no `data`"),
+        ])
+    func mistakes(json: String, text: String) throws {
+        let faults = AnswerFaults(log: log.logger)
+        let answer = try JSONValue(parsing: json)
+        faults.note(
+            try #require(throws: ServiceError.self) { try Reply(answer) }, reading: answer, on: "odd.x", context)
+        #expect(log.lines.count == 1 && log.text.contains(text))
+    }
+
     @Test("a service is not blamed for too little time, for being away, or for an error that it gives")
     func others() throws {
         let faults = AnswerFaults(log: log.logger)

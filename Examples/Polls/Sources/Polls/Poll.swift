@@ -48,7 +48,7 @@ struct Poll: Sendable, Equatable {
 
 extension ErrorCode {
     /// A code of the service's own. It is nil only for a name or a status that is not allowed.
-    static let pollNotFound = ErrorCode(ownName: "poll_not_found", status: 404)!
+    static let pollNotFound = ErrorCode.own("poll_not_found", 404)
 }
 
 /// What a message shows of the newest poll about it.

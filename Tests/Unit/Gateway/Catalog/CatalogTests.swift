@@ -28,7 +28,7 @@ struct CatalogTests {
     }
 
     @Test("a service sends the events that its manifest names, those that nobody names, and its own badges")
-    func sending() {
+    func sending() throws {
         func event(_ name: String, _ data: String = "{}", _ composition: Emission.Composition? = nil) throws -> Emission
         {
             Emission(to: .room, name, try JSONValue(parsing: data), composition: composition)
@@ -45,9 +45,11 @@ struct CatalogTests {
             ("board", try? event("room:badges", #"{"badges":{"chat":1}}"#, .badges), false),
             ("chat", try? event("room:badges", #"{"badges":{"chat":1,"board":2}}"#, .badges), false),
         ] {
-            #expect(
-                emission.map { catalog.maySend($0, from: service) } == maySend, "\(service) \(emission?.event ?? "")")
+            let refusal = try #require(emission.map { catalog.refusal(of: $0, from: service) })
+            #expect((refusal == nil) == maySend, "\(service) \(emission?.event ?? ""): \(refusal ?? "")")
         }
+        let clash = try #require(try? event("room:badges", #"{"badges":{"board":2}}"#, .badges))
+        #expect(catalog.refusal(of: clash, from: "chat") == "the badge board is not this service's")
         var thief = Manifest(service: "thief")
         thief.emits = ["chat:new"]
         #expect(catalog.conflict(with: thief)?.holder == "chat")

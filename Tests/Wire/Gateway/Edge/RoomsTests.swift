@@ -114,6 +114,19 @@ struct RoomsTests {
         }
     }
 
+    @Test(
+        "a badge that is no whole number from 0, or too few values, are shown as the zeros",
+        arguments: [#"["three"]"#, "[-4]", "[1.5]", "[null]", #"[{"a":1}]"#, "[]", "[1,2,3,4,5,6]", "7"])
+    func wrongValues(values: String) async throws {
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            let answer = #"{"rooms":[\#(values)]}"#
+            harness.chat.on("chat.contribute", reply: Reply(.ok, JSONValue(trusted: Array(answer.utf8))))
+            let room = try await harness.request("GET", "/api/rooms/1").json
+            #expect(room["degraded"] == nil && room["data"]?["badges"]?["messages"]?.int == 0)
+        }
+    }
+
     @Test("a contributor that knows nothing of a room adds its zeros, and is available")
     func knowsNothing() async throws {
         try await GatewayHarness.run { harness in
