@@ -81,5 +81,12 @@ enum AccountsSchema {
         Migration(
             version: 6, name: "refreshes that can be repeated however late",
             sql: "DROP INDEX refresh_attempts_by_time"),
+        // `Accounts.renewKeys` computes the keys of people from before.
+        Migration(
+            version: 7, name: "keys of first names in one normal form",
+            sql: """
+                ALTER TABLE people ADD COLUMN has_old_key INTEGER NOT NULL DEFAULT 0;
+                UPDATE people SET has_old_key = 1 WHERE first_name IS NOT NULL
+                """),
     ]
 }

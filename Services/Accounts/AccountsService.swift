@@ -1,5 +1,6 @@
 import Contracts
 import EventLog
+import Reactor
 import Security
 import ServiceKit
 import Storage
@@ -50,6 +51,8 @@ public struct AccountsService: Service {
                 registration: configuration[Openness.registration]),
             partners: RoomsPartners(bus: context.bus))
     }
+
+    public func start(on loop: EventLoop) throws { accounts.renewKeys() }
 
     public func register(in requests: inout RequestTable) {
         let accounts = accounts

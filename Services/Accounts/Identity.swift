@@ -124,9 +124,11 @@ struct Password: Sendable {
 
     /// - Parameter field: the name of the request's field.
     init(_ text: String, field: String = "password") throws(ServiceError) {
-        guard Self.lengths.contains(text.utf8.count) else {
+        // A letter with marks may take several times as many bytes in another normal form.
+        let normal = text.utf8.count <= 8 * Self.lengths.upperBound ? text.inNormalForm : text
+        guard Self.lengths.contains(normal.utf8.count) else {
             throw .invalid(field, "has to have 8 to 128 bytes")
         }
-        self.text = text.inNormalForm
+        self.text = normal
     }
 }

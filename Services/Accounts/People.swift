@@ -16,6 +16,17 @@ extension RequestDescription {
 
 /// Requests that find people: the caller, people for other services, and people without shared rooms.
 extension Accounts {
+    /// Renews the keys of people who were registered by an earlier version, beside requests.
+    ///
+    /// - Returns: the task, which ends early if the database closes.
+    @discardableResult
+    func renewKeys() -> Task<Void, any Error> {
+        Task {
+            var left = true
+            while left { left = try await database.write { try PeopleStore($0).renewKeys(limit: 500) > 0 } }
+        }
+    }
+
     /// Returns the caller, as they see themselves.
     func me(_ caller: Caller) async throws -> Reply {
         guard let account = try await database.read({ try PeopleStore($0).account(caller.id) }) else {
@@ -55,7 +66,8 @@ extension Accounts {
     func peopleWithoutRooms(
         _ fields: RequestFields, _ caller: Caller, _ context: BusContext
     ) async throws -> Reply {
-        let prefix = try fields.optionalString("q") ?? ""
+        // Keyboards add a space.
+        let prefix = (try fields.optionalString("q") ?? "").trimmed
         guard !prefix.hasForbiddenControls else { throw ServiceError.invalid("q", "has control characters in it") }
         let limit = try fields.queryLimit(standard: Self.standardLimit, max: Self.maxLimit)
         let cursor = try fields.optionalString("cursor").map(PeopleCursor.init)
@@ -69,7 +81,7 @@ extension Accounts {
                 return try store.people(
                     startingWith: prefix, after: cursor?.usernameKey ?? "", without: Array(excluded), limit: limit + 1)
             case .exact:
-                let named = try store.credentials(named: prefix.trimmed.lowercased())?.account
+                let named = try store.credentials(named: prefix.lowercased())?.account
                 return named.map { excluded.contains($0.id) ? [] : [$0] } ?? []
             case .off: return []
             }

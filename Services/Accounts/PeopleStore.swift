@@ -48,6 +48,21 @@ struct PeopleStore {
         return .done
     }
 
+    /// Computes the keys of some people who were registered before keys had one normal form.
+    ///
+    /// - Returns: the number of these people.
+    func renewKeys(limit: Int) throws -> Int {
+        let old = try connection.all("SELECT id, first_name FROM people WHERE has_old_key = 1 LIMIT $1", limit) {
+            (id: $0.text(0), firstName: $0.text(1))
+        }
+        for person in old {
+            try connection.execute(
+                "UPDATE people SET first_name_key = $2, has_old_key = 0 WHERE id = $1", person.id,
+                person.firstName.searchKey)
+        }
+        return old.count
+    }
+
     /// Replaces a person's hash if it is the known one.
     ///
     /// - Returns: false if the person has another hash by now.

@@ -159,7 +159,10 @@ extension Catalog {
     /// The events that only the gateway sends, or completes, and those that client libraries take for their own: a library
     /// would run its handler of the connection's end, with a service's payload.
     private static let ownEvents =
-        ["sync:done", "room:presence", "message:typing", "room:badges", "request:error"] + SocketIOPacket.reservedNames
+        ["sync:done", "room:presence", "message:typing", "room:badges", "request:error"]
+        + SocketIOPacket.reservedNames
+        // Those of socket.io-client-swift.
+        + ["error", "ping", "pong", "reconnect", "reconnectAttempt", "statusChange", "websocketUpgrade"]
 
     /// Returns why a service may not send clients an event; nil if it may.
     func refusal(of emission: Emission, from service: String) -> String? {
@@ -170,8 +173,7 @@ extension Catalog {
         }
         guard let owner = eventOwners[emission.event], owner != service else { return nil }
         if emission.event == "room:badges" { return "only `compose: badges` sends it" }
-        return SocketIOPacket.reservedNames.contains(emission.event)
-            ? "client libraries have an event of this name" : "it belongs to \(owner)"
+        return owner == Self.gateway ? "it is the gateway's, or client libraries' own" : "it belongs to \(owner)"
     }
 
     /// The gateway's own claims: sort orders, events, members of a Room, and paths with every method.

@@ -10,21 +10,32 @@ struct AcknowledgedCommitsTests {
     private static let items = Migration(version: 1, name: "items", sql: "CREATE TABLE items (id TEXT, n INTEGER)")
     private static let writes = 40
 
-    /// What happens to the write-ahead log.
-    enum Damage: String, CaseIterable {
-        case missing, empty, header, middle, end
+    /// What happens to the files.
+    enum Damage: CaseIterable {
+        case noLog, emptyLog, header, middle, end, noFile, emptyFile, anotherLog
 
-        func apply(to path: String) throws {
-            guard self != .missing else { return try FileManager.default.removeItem(atPath: path) }
-            var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-            switch self {
-            case .missing: break
-            case .empty: bytes = Data()
-            case .header: bytes[bytes.startIndex + 3] ^= 1
-            case .middle: bytes[bytes.startIndex + bytes.count / 2] ^= 1
-            case .end: bytes = bytes.dropLast(1)
+        func apply(in folder: TemporaryFolder) throws {
+            let (path, log) = (folder.file("test.db"), folder.file("test.db-wal"))
+            func change(_ path: String, _ body: (inout Data) -> Void) throws {
+                var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+                body(&bytes)
+                try bytes.write(to: URL(fileURLWithPath: path))
             }
-            try bytes.write(to: URL(fileURLWithPath: path))
+            switch self {
+            case .noLog: try FileManager.default.removeItem(atPath: log)
+            case .emptyLog: try change(log) { $0 = Data() }
+            case .header: try change(log) { $0[3] ^= 1 }
+            case .middle: try change(log) { $0[$0.count / 2] ^= 1 }
+            case .end: try change(log) { $0.removeLast() }
+            case .noFile: try FileManager.default.removeItem(atPath: path)
+            case .emptyFile: try change(path) { $0 = Data() }
+            case .anotherLog:
+                let other = TemporaryFolder()
+                let database = try SQLiteDatabase(.file(other.file("test.db")), migrations: [items])
+                try FileManager.default.removeItem(atPath: log)
+                try FileManager.default.copyItem(atPath: other.file("test.db-wal"), toPath: log)
+                withExtendedLifetime(database) {}
+            }
         }
     }
 
@@ -60,21 +71,42 @@ struct AcknowledgedCommitsTests {
         try await database.read { try $0.first("SELECT count(*) FROM items") { $0.int(0) } ?? 0 }
     }
 
+    /// Returns the bytes of each file; none for one that is missing.
+    private static func contents(of folder: TemporaryFolder) -> [Data] {
+        ["test.db", "test.db-wal", "test.db-acknowledged"].map {
+            (try? Data(contentsOf: URL(fileURLWithPath: folder.file($0)))) ?? Data()
+        }
+    }
+
     @Test(
-        "a start names the file and the way on, and leaves the files as they are", arguments: Damage.allCases,
-        Change.allCases)
+        "a start names the file and the way on, and leaves the files as they are: put back, they are whole",
+        arguments: Damage.allCases, Change.allCases)
     func refusal(damage: Damage, change: Change) async throws {
         let folder = try await crashed(change)
-        let log = folder.file("test.db-wal")
-        try damage.apply(to: log)
-        let before = try? Data(contentsOf: URL(fileURLWithPath: log))
+        let whole = Self.contents(of: folder)
+        try damage.apply(in: folder)
+        let before = Self.contents(of: folder)
         for _ in 0..<2 {
             let error = #expect(throws: StorageError.self) { try open(in: folder) }
             let text = try #require(error).description
-            #expect(text.contains("test.db lacks acknowledged changes") && text.contains("test.db-acknowledged"))
+            #expect(text.contains("test.db") && text.contains("delete") && text.contains("test.db-acknowledged"))
+            let isMissing = damage == .noFile || damage == .emptyFile
+            #expect(text.contains(isMissing ? "is missing or empty" : "lacks acknowledged changes"))
+            #expect(throws: StorageError.self) { try DatabaseFile(existing: folder.file("test.db")) }
+            #expect(Self.contents(of: folder) == before)
         }
-        if let before { #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == before) }
+        for (name, content) in zip(["test.db", "test.db-wal"], whole) {
+            try content.write(to: URL(fileURLWithPath: folder.file(name)))
+        }
+        let database = try open(in: folder)
+        #expect(try await count(database) == Self.writes)
+        await database.close()
+    }
 
+    @Test("without the record a database opens with what is left")
+    func wayOn() async throws {
+        let folder = try await crashed(.logged)
+        try Damage.middle.apply(in: folder)
         try FileManager.default.removeItem(atPath: folder.file("test.db-acknowledged"))
         let database = try open(in: folder)
         #expect(try await count(database) < Self.writes)
@@ -148,6 +180,45 @@ struct AcknowledgedCommitsTests {
             try await Change.logged.write(n, to: restored)
             await restored.close()
         }
+    }
+
+    @Test(
+        "a log that is lost after a restore, or after an upgrade to this record, is noticed", arguments: [true, false])
+    func newRecord(isRestored: Bool) async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("test.db")
+        var database = try open(in: folder)
+        try await Change.logged.write(0, to: database)
+        if isRestored {
+            let file = try DatabaseFile(existing: path)
+            try file.copy(to: folder.file("backup"))
+            file.close()
+        }
+        await database.close()
+        if isRestored {
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.moveItem(atPath: folder.file("backup"), toPath: path)
+        } else {
+            try FileManager.default.removeItem(atPath: folder.file("test.db-acknowledged"))
+        }
+        database = try open(in: folder)
+        try await Change.logged.write(1, to: database)
+        let left = try folder.copyAsAfterACrash()
+        await database.close()
+        try Damage.noLog.apply(in: left)
+        #expect(throws: StorageError.self) { try open(in: left) }
+    }
+
+    @Test("two processes that share a database count together")
+    func together() async throws {
+        let folder = TemporaryFolder()
+        let databases = [try open(in: folder), try open(in: folder)]
+        for n in 0..<Self.writes { try await Change.allCases[n / 2 % 2].write(n, to: databases[n % 2]) }
+        let left = try folder.copyAsAfterACrash()
+        for database in databases { await database.close() }
+        #expect(try await count(try open(in: try left.copyAsAfterACrash())) == Self.writes)
+        try Damage.end.apply(in: left)
+        #expect(throws: StorageError.self) { try open(in: left) }
     }
 
     @Test("damage that a read meets names the file, and stays in the statistics")

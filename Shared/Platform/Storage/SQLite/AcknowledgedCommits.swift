@@ -8,68 +8,95 @@ import Glibc
 /// The file is written after each synced commit, and never synced. It survives the death of the process. After a power
 /// cut it may name an earlier commit than the last one, and never a later one.
 struct AcknowledgedCommits {
-    /// The last commit of each kind. If two processes share a database, each counts its own, so this can be behind.
-    struct Position: Equatable {
-        let databaseID: String
+    /// What is counted. Each has a place of its own in the file, as processes that share a database each write what they
+    /// commit.
+    enum Kind: Int, CaseIterable {
         /// The number of the last entry of the event log.
-        var entry: Int
+        case entry
         /// The number of commits that changed something and reported no entry.
-        var others: Int
+        case others
 
-        var line: String { "\(databaseID) \(entry) \(others)\n" }
+        fileprivate var offset: Int { rawValue * Self.size }
+        /// The size of each record: a line, padded with blanks.
+        fileprivate static let size = 64
+    }
+
+    /// A database, and how far it is.
+    struct Position {
+        var databaseID: String?
+        var counts: [Kind: Int] = [:]
+
+        subscript(kind: Kind) -> Int { counts[kind, default: 0] }
     }
 
     private let descriptor: Int32
-    private var position: Position
+    private let databaseID: String
 
     /// Creates the file, or takes it over, for a database that has been migrated.
-    init?(of file: SQLiteFile, on connection: SQLiteConnection) throws {
-        guard let position = try Position(on: connection) else { return nil }
-        self.position = position
+    init(of file: SQLiteFile, _ databaseID: String, on connection: SQLiteConnection) throws {
+        self.databaseID = databaseID
         descriptor = try SQLiteFile(path: Self.path(of: file)).open(O_WRONLY | O_CREAT)
-        write()
+        let position = try Position(on: connection)
+        for kind in Kind.allCases { note(position[kind], kind) }
     }
 
     private static func path(of file: SQLiteFile) -> String { file.path + "-acknowledged" }
 
     /// Records a commit that has been synced.
     ///
-    /// - Parameter entry: its last entry of the event log; nil if it reported none.
-    mutating func advance(to entry: Int?) {
-        if let entry { position.entry = entry } else { position.others += 1 }
-        write()
+    /// A failure is ignored: without the record, less can be noticed at the next start, and nothing is lost.
+    func note(_ count: Int, _ kind: Kind) {
+        var line = "\(databaseID) \(count)"
+        line += String(repeating: " ", count: max(0, Kind.size - 1 - line.utf8.count)) + "\n"
+        _ = line.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, off_t(kind.offset)) }
     }
 
     func close() { Glibc.close(descriptor) }
 
-    /// A failure is ignored: without the record, less can be noticed at the next start, and nothing is lost. A line that is
-    /// longer than its successor leaves a rest, which no one reads.
-    private func write() {
-        var line = position.line
-        _ = line.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
-    }
-
     // MARK: At a start
 
-    /// Refuses a database that lacks commits which it has acknowledged. To be called before the connection writes or sets a
-    /// limit for the log's size, and with the log kept on close: a refusal leaves the files as they are.
+    /// Refuses a database that lacks commits which it has acknowledged, and leaves all files as they are.
     ///
-    /// A database without an id, or with another one, is a backup that was restored, and has a history of its own.
+    /// A database without an id is a backup that was restored, and has a history of its own.
     ///
     /// - Throws: `.corrupt`, which says what to do.
-    static func require(of file: SQLiteFile, on connection: SQLiteConnection) throws {
-        guard let recorded = read(path(of: file)) else { return }
-        var (entry, others) = (0, 0)
-        if try connection.hasSchemaHistory() {
-            guard let found = try Position(on: connection), found.databaseID == recorded.databaseID else { return }
-            (entry, others) = (found.entry, found.others)
+    static func require(of file: SQLiteFile, busyTimeoutMilliseconds: Int) throws {
+        let log = SQLiteFile(path: file.path + "-wal")
+        guard file.size > 0 else {
+            // SQLite would delete the log.
+            guard log.size == 0 else {
+                throw StorageError.corrupt(
+                    """
+                    \(file.path) is missing or empty, and its write-ahead log \(log.path) is there. Put the file back, or \
+                    restore a backup. To start with an empty database, delete the log and \(path(of: file))
+                    """)
+            }
+            guard let recorded = read(path(of: file)), recorded.counts.values.contains(where: { $0 > 0 }) else {
+                return
+            }
+            throw refusal(of: file, "it is missing or empty")
         }
-        guard entry < recorded.entry || others < recorded.others else { return }
-        throw StorageError.corrupt(
+        guard let recorded = read(path(of: file)) else { return }
+        let connection = try SQLiteConnection(file.path, role: .reader, isReadOnly: true)
+        defer { connection.close() }
+        try connection.waitForLocks(milliseconds: busyTimeoutMilliseconds)
+        let found = try Position(on: connection)
+        if try connection.hasSchemaHistory() {
+            guard let id = found.databaseID else { return }
+            guard id == recorded.databaseID else {
+                throw refusal(of: file, "it is, or its log is, of another database")
+            }
+        }
+        for kind in Kind.allCases where found[kind] < recorded[kind] {
+            throw refusal(of: file, "it ends at \(kind) \(found[kind]), and not at \(recorded[kind])")
+        }
+    }
+
+    private static func refusal(of file: SQLiteFile, _ reason: String) -> StorageError {
+        .corrupt(
             """
-            \(file.path) lacks acknowledged changes: it ends at entry \(entry) and change \(others), and not at \
-            \(recorded.entry) and \(recorded.others). Its write-ahead log \(file.path)-wal is missing or damaged. \
-            Put both files back as they were, or restore a backup. To go on without these changes, delete \
+            \(file.path) lacks acknowledged changes: \(reason). The file or its write-ahead log \(file.path)-wal is missing, \
+            older or damaged. Put both back as they were, or restore a backup. To go on with what is there, delete \
             \(path(of: file))
             """)
     }
@@ -78,26 +105,31 @@ struct AcknowledgedCommits {
     private static func read(_ path: String) -> Position? {
         guard let descriptor = try? SQLiteFile(path: path).open(O_RDONLY) else { return nil }
         defer { Glibc.close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 256)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
-        guard count > 0, let end = bytes[..<count].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
-        let parts = bytes[..<end].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-        guard parts.count == 3, let entry = Int(parts[1]), let others = Int(parts[2]) else { return nil }
-        return Position(databaseID: parts[0], entry: entry, others: others)
+        var bytes = [UInt8](repeating: 0, count: Kind.allCases.count * Kind.size)
+        guard Glibc.read(descriptor, &bytes, bytes.count) == bytes.count else { return nil }
+        var position = Position()
+        for kind in Kind.allCases {
+            let line = String(decoding: bytes[kind.offset..<kind.offset + Kind.size], as: UTF8.self)
+            let parts = line.split(whereSeparator: \.isWhitespace)
+            guard parts.count == 2, let count = Int(parts[1]) else { return nil }
+            position.databaseID = String(parts[0])
+            position.counts[kind] = count
+        }
+        return position
     }
 }
 
 extension AcknowledgedCommits.Position {
-    /// Reads the position of a database that has a schema; nil if it has no id, or if its last migration is older than this
-    /// column.
-    init?(on connection: SQLiteConnection) throws {
-        guard try connection.hasColumn("other_commits", in: "database_identity") else { return nil }
-        let found = try connection.first(
-            """
-            SELECT id, other_commits, (SELECT coalesce(max(seq), 0) FROM events) FROM database_identity
-            """
-        ) { Self(databaseID: $0.text(0), entry: $0.int(2), others: $0.int(1)) }
-        guard let found else { return nil }
-        self = found
+    /// Reads the position of a database; an empty one if it has no schema yet. It has no id if it is a backup that was never
+    /// opened.
+    init(on connection: SQLiteConnection) throws {
+        guard try connection.hasSchemaHistory() else { return }
+        // An earlier version of the schema lacks the column.
+        let others = try connection.hasColumn("other_commits", in: "database_identity") ? "other_commits" : "0"
+        counts[.entry] = try connection.first("SELECT coalesce(max(seq), 0) FROM events") { $0.int(0) }
+        try connection.query("SELECT id, \(others) FROM database_identity") {
+            databaseID = $0.text(0)
+            counts[.others] = $0.int(1)
+        }
     }
 }

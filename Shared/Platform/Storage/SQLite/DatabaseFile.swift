@@ -11,7 +11,15 @@ public final class DatabaseFile: MaintenanceDatabase {
     ///
     /// - Throws: `StorageError.io` if there is no such file, `.corrupt` if it was not created by Parlor.
     public init(existing path: String) throws(StorageError) {
-        try SQLiteFile(path: path).requireExistence()
+        let file = SQLiteFile(path: path)
+        try file.requireExistence()
+        do {
+            try AcknowledgedCommits.require(of: file, busyTimeoutMilliseconds: Self.busyTimeoutMilliseconds)
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            preconditionFailure("it throws nothing else: \(error)")
+        }
         self.path = path
         reader = try Self.connect(path, role: .reader)
         guard try reader.hasSchemaHistory() else { throw .corrupt("\(path) is not a database of Parlor") }

@@ -27,12 +27,6 @@ extension SQLiteConnection {
         try run(script: "PRAGMA busy_timeout = \(milliseconds)")
     }
 
-    /// Says whether closing the last connection leaves the write-ahead log in place.
-    func keepLogOnClose(_ keeps: Bool) {
-        var flag: Int32 = keeps ? 1 : 0
-        sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &flag)
-    }
-
     /// Sets the durability of later commits. To be called outside of transactions. In write-ahead mode a
     /// commit with `NORMAL` appends to the log and syncs nothing; a later sync, of a commit or a checkpoint,
     /// covers everything appended before it.

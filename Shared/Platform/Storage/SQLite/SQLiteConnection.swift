@@ -39,16 +39,18 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     /// little slower.
     private static let disableMemoryStatistics: Void = { _ = sqlite3_disable_memory_statistics() }()
 
-    init(_ path: String, role: Role) throws(StorageError) {
+    /// - Parameter isReadOnly: true if no file is written, created or removed, also when the connection closes.
+    init(_ path: String, role: Role, isReadOnly: Bool = false) throws(StorageError) {
         Self.disableMemoryStatistics
         var opened: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = sqlite3_open_v2(path, &opened, flags, nil)
+        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let opened else {
             let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             sqlite3_close_v2(opened)
             throw StorageError(sqlite: code, message: message, file: path)
         }
+        if isReadOnly { _ = sqlite3_keep_log_on_close(opened) }
         handle = opened
         self.role = role
         self.path = path
@@ -133,10 +135,11 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         let isRecorded =
             acknowledged != nil && durability == .synced && sqlite3_total_changes64(handle) != changesAtBegin
         let entry = record.events.last?.seq
-        if isRecorded, entry == nil { try DatabaseIdentity.countCommit(on: self) }
+        let others = isRecorded && entry == nil ? try DatabaseIdentity.countCommit(on: self) : nil
         try execute("COMMIT", binding: [])
         isInTransaction = false
-        if isRecorded { acknowledged?.advance(to: entry) }
+        if let others { acknowledged?.note(others, .others) }
+        if isRecorded, let entry { acknowledged?.note(entry, .entry) }
         defer { record.clear() }
         return (record.hooks, record.events)
     }

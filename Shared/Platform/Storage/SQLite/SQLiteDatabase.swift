@@ -27,6 +27,7 @@ public final class SQLiteDatabase: ThreadedDatabase {
         case .file(let path):
             isTemporary = false
             file = SQLiteFile(path: path)
+            try AcknowledgedCommits.require(of: file, busyTimeoutMilliseconds: configuration.busyTimeoutMilliseconds)
             try file.create()
         case .temporary:
             isTemporary = true
@@ -34,16 +35,12 @@ public final class SQLiteDatabase: ThreadedDatabase {
         }
         defer { if isTemporary { file.unlink() } }
         let connection = try SQLiteConnection(file.path, role: .writer)
-        if !isTemporary {
-            try connection.waitForLocks(milliseconds: configuration.busyTimeoutMilliseconds)
-            connection.keepLogOnClose(true)
-            try AcknowledgedCommits.require(of: file, on: connection)
-            connection.keepLogOnClose(false)
-        }
         try connection.configure(configuration, isDurable: !isTemporary)
         databaseID = try SchemaHistory.migrate(connection, migrations)
         if !isTemporary {
-            connection.acknowledged = try AcknowledgedCommits(of: file, on: connection)
+            // The file then has its id and its schema, whatever happens to the log.
+            _ = connection.checkpoint()
+            connection.acknowledged = try AcknowledgedCommits(of: file, databaseID, on: connection)
             try file.syncDirectory()
         }
         let readers = try (0..<configuration.readers).map { _ in

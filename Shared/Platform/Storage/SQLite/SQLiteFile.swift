@@ -25,6 +25,12 @@ struct SQLiteFile {
         return descriptor
     }
 
+    /// The size in bytes; 0 if there is no such file.
+    var size: Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
     func requireExistence() throws(StorageError) {
         guard access(path, F_OK) == 0 else { throw failure(path) }
     }

@@ -45,8 +45,18 @@ enum DatabaseIdentity {
     }
 
     /// Counts a commit that reports no entry of the event log.
-    static func countCommit(on connection: any Connection) throws(StorageError) {
+    ///
+    /// - Returns: the number of such commits.
+    @discardableResult
+    static func countCommit(on connection: any Connection) throws(StorageError) -> Int? {
         try connection.execute("UPDATE database_identity SET other_commits = other_commits + 1")
+        do {
+            return try connection.first("SELECT other_commits FROM database_identity") { $0.int(0) }
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            preconditionFailure("the body throws nothing: \(error)")
+        }
     }
 
     /// Deletes the id, so that the database gets a new one when it is opened next.
