@@ -55,6 +55,7 @@ package final class LoopEdge: EdgeDelegate {
             switch refusal {
             case .attachments: "Attachments are not taken here."
             case .depth: "The event's payload is nested too deeply."
+            case .number: "The event has a number of more than 64 characters, or one beyond a double."
             case .text: "The event has text with half a surrogate pair, or with too many combining marks in a row."
             }
         sockets.onLoop { $0.refuse(event, ofBytes: bytes, .init(.malformedRequest, message), on: socket) }

@@ -79,6 +79,9 @@ public enum SocketIORefusal: Sendable, Equatable {
     /// The event's arguments are JSON with a string that is refused, because it has half a surrogate pair or too many
     /// combining marks in a row. They are left out.
     case text
+    /// The event's arguments are JSON with a number that is too long (`JSONValue.maxNumberLength`) or beyond a double. They
+    /// are left out.
+    case number
 }
 
 /// The action to take after an event of a `SocketIOSession`.

@@ -149,11 +149,11 @@ struct JSONValidator {
         guard isBounded else { return }
         let text = bytes[start..<position]
         guard text.count <= JSONValue.maxNumberLength else {
-            throw failure("a number of more than \(JSONValue.maxNumberLength) characters")
+            throw failure("a number of more than \(JSONValue.maxNumberLength) characters", .number)
         }
         // Without an exponent, a number of that length is finite.
         guard !hasExponent || Double(String(decoding: text, as: UTF8.self))?.isFinite == true else {
-            throw failure("a number beyond a double")
+            throw failure("a number beyond a double", .number)
         }
     }
 

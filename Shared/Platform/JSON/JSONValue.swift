@@ -126,6 +126,8 @@ public struct JSONError: Error, Equatable, CustomStringConvertible {
         /// Everything before `offset` is JSON, but a string is refused. It has too many combining marks in a row, or
         /// half a surrogate pair as an escape, which the grammar of RFC 8259 permits (section 8.2).
         case text
+        /// Everything before `offset` is JSON, and so is a number there, but it is too long or beyond a double.
+        case number
     }
 
     public let offset: Int

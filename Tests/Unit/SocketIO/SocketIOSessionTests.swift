@@ -190,6 +190,19 @@ struct SocketIOSessionTests {
         #expect(isClosed(refuses.receive(EnginePacket("50-[\"c\",{"))))
     }
 
+    @Test("an event with a number that other programs cannot read is refused by name, and the session goes on")
+    func largeNumber() {
+        var session = connected()
+        for number in [String(repeating: "9", count: 65), "1e400", "-1e999"] {
+            let refused = SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [], ackID: 4)
+            #expect(session.receive(EnginePacket("24[\"a\",{\"w\":\(number)}]")) == .refuse(refused, .number))
+        }
+        guard case .event = session.receive(EnginePacket("2[\"a\",1e300]")) else {
+            Issue.record("a double holds this one")
+            return
+        }
+    }
+
     @Test("an event that is nested too deeply is refused by name, however deep, and the session goes on")
     func tooDeep() {
         var session = connected()
