@@ -6,7 +6,7 @@ import HTTP
 public enum AllowedOrigins: Sendable, Equatable {
     case any
     /// The listed origins, as browsers write them: `https://app.example`, with the port if it is not the
-    /// scheme's default.
+    /// scheme's default; `file://` for the pages of a device.
     case listed(Set<String>)
 
     /// Parses `*`, or origins separated by commas. Returns nil for anything else.
@@ -16,7 +16,7 @@ public enum AllowedOrigins: Sendable, Equatable {
         if entries == ["*"] {
             self = .any
         } else if entries.allSatisfy(Self.isOrigin) {
-            self = .listed(Set(entries))
+            self = .listed(Set(entries.map(Self.withoutStandardPort)))
         } else {
             return nil
         }
@@ -26,6 +26,7 @@ public enum AllowedOrigins: Sendable, Equatable {
     /// their own, such as `capacitor://localhost`.
     private static func isOrigin(_ text: String) -> Bool {
         guard let (scheme, authority) = split(text) else { return false }
+        if scheme == "file" { return authority.isEmpty }
         return scheme.first?.isLetter == true
             && scheme.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
             && !authority.isEmpty && !authority.contains { "/?#@*\\".contains($0) }
@@ -35,10 +36,17 @@ public enum AllowedOrigins: Sendable, Equatable {
         origin.firstRange(of: "://").map { (origin[..<$0.lowerBound], origin[$0.upperBound...]) }
     }
 
+    /// A browser leaves out the port that a scheme has anyway; people, libraries and proxies may not.
+    private static func withoutStandardPort(_ origin: String) -> String {
+        for (scheme, port) in [("https://", ":443"), ("http://", ":80")]
+        where origin.hasPrefix(scheme) && origin.hasSuffix(port) { return String(origin.dropLast(port.count)) }
+        return origin
+    }
+
     func allows(_ origin: String) -> Bool {
         switch self {
         case .any: true
-        case .listed(let origins): origins.contains(origin.lowercased())
+        case .listed(let origins): origins.contains(Self.withoutStandardPort(origin.lowercased()))
         }
     }
 
@@ -48,13 +56,10 @@ public enum AllowedOrigins: Sendable, Equatable {
     /// the scheme of a WebSocket, as libraries of apps send it. A page of the same host is always allowed.
     func mayOpenSocket(_ request: HTTPRequest) -> Bool {
         guard let origin = request.headers["Origin"]?.lowercased(), !allows(origin) else { return true }
-        guard let (scheme, authority) = Self.split(origin) else { return false }
+        guard let (scheme, _) = Self.split(origin) else { return false }
         if scheme == "ws" || scheme == "wss" { return true }
-        guard var host = request.headers["Host"]?.lowercased() else { return false }
-        // A browser leaves out the port that a scheme has anyway; a proxy may not.
-        let standardPort = scheme == "https" ? ":443" : ":80"
-        if host.hasSuffix(standardPort), !authority.hasSuffix(standardPort) { host.removeLast(standardPort.count) }
-        return authority == host
+        guard let host = request.headers["Host"]?.lowercased() else { return false }
+        return Self.withoutStandardPort(origin) == Self.withoutStandardPort("\(scheme)://\(host)")
     }
 
     /// Returns the headers that every response at a shared path has, so that the page that asked may read it.

@@ -37,10 +37,12 @@ public enum WebSocketHandshake {
 
     /// - Parameter offered: the values of the fields, each a list of tokens (section 4.1, step 10).
     private static func firstSubprotocol(_ offered: [String]) -> [(name: String, value: String)] {
-        guard let first = offered.first?.prefix(while: { $0 != "," }) else { return [] }
-        let name = first.filter { $0 != " " && $0 != "\t" }
-        guard !name.isEmpty, name.utf8.count <= 128, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return [] }
-        return [("Sec-WebSocket-Protocol", name)]
+        for member in (offered.first ?? "").split(separator: ",") {
+            let words = member.split { $0 == " " || $0 == "\t" }
+            guard words.count == 1, words[0].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { continue }
+            return [("Sec-WebSocket-Protocol", String(words[0]))]
+        }
+        return []
     }
 
     /// Returns the value that proves that the server has understood the handshake (section 4.2.2, step 5.4).

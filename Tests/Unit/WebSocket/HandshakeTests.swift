@@ -46,7 +46,8 @@ struct HandshakeTests {
         "of the subprotocols that are offered, the first is accepted",
         arguments: [
             (["chat.v1, chat.v0"], "chat.v1"), (["\tone ,two", "three"], "one"), ([], nil), ([""], nil), (["é"], nil),
-            ([String(repeating: "x", count: 129)], nil),
+            ([String(repeating: "x", count: 129)], String(repeating: "x", count: 129)), ([",chat"], "chat"),
+            (["a b, c"], "c"),
         ] as [([String], String?)])
     func subprotocols(offered: [String], accepted: String?) throws {
         let lines = try answer(["Sec-WebSocket-Protocol": offered]).get().split(separator: "\r\n")

@@ -52,9 +52,12 @@ struct AllowedOriginsTests {
 
     @Test("a list allows the pages that it names", arguments: ["/api/x", handshake])
     func list(path: String) async throws {
-        try await Self.run("https://app.example, http://localhost:3000") { server in
+        try await Self.run("https://app.example:443, http://localhost:3000,file://") { server in
             let client = try server.client()
-            for origin in ["https://app.example", "http://localhost:3000", "HTTPS://APP.example"] {
+            for origin in [
+                "https://app.example", "http://localhost:3000", "HTTPS://APP.example", "https://app.example:443",
+                "file://",
+            ] {
                 let answer = try client.request("GET", path, headers: ["Origin: \(origin)"])
                 #expect(answer.status == 200 && answer.header("Access-Control-Allow-Origin") == origin)
                 #expect(answer.header("Vary")?.contains("Origin") == true)
@@ -101,7 +104,8 @@ struct AllowedOriginsTests {
             for (origin, host, status) in [
                 ("wss://chat.example", "chat.example:443", 200), ("ws://chat.example:8080", "chat.example:8080", 200),
                 ("https://chat.example", "chat.example:443", 200), ("http://chat.example", "chat.example:80", 200),
-                ("https://chat.example", "chat.example:80", 403), ("https://chat.example:8443", "chat.example", 403),
+                ("https://chat.example:443", "chat.example", 200), ("https://chat.example", "chat.example:80", 403),
+                ("https://chat.example:8443", "chat.example", 403),
                 ("capacitor://localhost", "chat.example", 200), ("tauri://localhost", "chat.example", 200),
                 ("capacitor://elsewhere", "chat.example", 403), ("null", "chat.example", 403),
             ] {
@@ -125,6 +129,7 @@ struct AllowedOriginsTests {
         "a malformed list of origins is refused",
         arguments: [
             "", "app.example", "https://", "https://a/path", "*,https://a", "https://u@a", "4pp://a", "a_b://c",
+            "file://a",
         ])
     func nonsense(text: String) { #expect(AllowedOrigins(text) == nil) }
 }
