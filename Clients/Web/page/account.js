@@ -27,10 +27,10 @@ export async function changePassword(session) {
 
 /** Shows where the person is signed in, and ends what they choose. */
 export function showSignIns(session) {
+  const foot = h("div", { class: "dialog-foot" });
   return openDialog(t("signIns"), () => {
     const list = h("ul", { class: "sign-ins", tabindex: "-1", "data-focus": "" });
     const status = h("div", { role: "status" });
-    const foot = h("div", { class: "dialog-foot" });
     async function load() {
       fill(status, h("p", { class: "hint" }, t("loading")));
       try {
@@ -64,6 +64,6 @@ export function showSignIns(session) {
       }
     }
     load();
-    return [list, status, foot];
-  });
+    return h("div", {}, list, status);
+  }, () => foot);
 }
