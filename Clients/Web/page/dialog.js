@@ -80,9 +80,15 @@ const isAtEntry = () => history.state?.isDialog === true;
 /** Resolves when the page is no longer at the entry that is being removed. */
 let removing = null;
 
+/** Leaves the entry at which the page was reloaded: its dialog is closed, so the next Back would do nothing visible. */
+export function leaveOldEntry() {
+  addEventListener("popstate", onTraversal);
+  removeEntry();
+}
+
 function addEntry() {
   addEventListener("popstate", onTraversal);
-  // After a reload, the page may still be at an entry.
+  // While the page leaves an entry, it may still be at it.
   if (!isAtEntry()) history.pushState({ isDialog: true }, "");
 }
 

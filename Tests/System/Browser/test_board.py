@@ -268,6 +268,12 @@ def test_back_closes_only_the_dialog_and_asks_if_something_was_written(ada, ben,
     window.driver.back()
     window.lacks("dialog")
     window.shows(".board")
+    window.shows(".tool").click()
+    window.shows("dialog textarea")
+    window.reload()
+    window.shows(".board")
+    window.lacks("dialog")
+    window.until(lambda: not window.run("return history.state?.isDialog"), "the dialog's entry is left")
     window.driver.back()
     window.row("Kitchen")
     assert ada.elements(room) == []
