@@ -11,7 +11,7 @@ export async function changePassword(session) {
     const current = passwordField(t("currentPassword"), { name: "currentPassword", autocomplete: "current-password", "data-focus": "" });
     const next = passwordField(t("newPassword"), { name: "newPassword", ...NEW_PASSWORD }, { hint: t("passwordRule") });
     const submit = h("button", { class: "button primary", type: "submit" }, t("changePassword"));
-    const form = makeForm({ fields: [current, next], about: { invalid_credentials: "currentPassword" }, submit, send },
+    const form = makeForm({ fields: [current, next], about: { invalid_credentials: "currentPassword" }, texts: { invalid_credentials: t("currentPasswordWrong") }, submit, send },
       // So that a password manager knows whose password this is.
       h("input", { hidden: true, name: "username", autocomplete: "username", value: session.snapshot.user.username }),
       current.element, next.element, h("p", { class: "hint" }, t("changePasswordLead")),
