@@ -54,6 +54,7 @@ export function popupBelow(button, popup, { prepare, start, keys }) {
     popup.style.setProperty("bottom", isLow ? `${innerHeight - top + 6}px` : "auto");
     popup.style.setProperty("right", `${document.documentElement.clientWidth - right}px`);
     popup.style.setProperty("max-width", `${right - 8}px`);
+    popup.style.setProperty("max-height", `${(isLow ? top : innerHeight - bottom) - 14}px`);
     requestAnimationFrame(() => stay(top, right));
   });
   popup.addEventListener("toggle", ({ newState }) => newState === "open" && start()?.focus());

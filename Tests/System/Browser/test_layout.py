@@ -28,7 +28,7 @@ function check(e, box, name) {
 }
 for (const e of document.querySelectorAll("dialog[open], :popover-open")) {
     const box = e.getBoundingClientRect();
-    if (box.left < 0 || box.right > innerWidth) found.push(`${e.className || e.tagName} leaves the window`);
+    if (box.left < 0 || box.right > innerWidth || box.bottom > innerHeight) found.push(`${e.className || e.tagName} leaves the window`);
 }
 for (const e of document.querySelectorAll("dialog[open], .dialog-body"))
     if (e.scrollWidth > e.clientWidth) found.push(`${e.className || e.tagName} is ${e.clientWidth} wide, its content ${e.scrollWidth}`);
