@@ -30,12 +30,27 @@ export function popupBelow(button, popup, { prepare, start, keys }) {
     if (is && popup.popover === "manual") document.addEventListener("pointerdown", onPress, true);
     else document.removeEventListener("pointerdown", onPress, true);
   }
-  /** Closes it when its button goes elsewhere. If that moves it within the document, the browser has closed it, without an event. */
-  function stay(top, right) {
+  function place() {
+    const { top, right, bottom } = button.getBoundingClientRect();
+    const isLow = bottom > innerHeight * 0.7;
+    popup.style.setProperty("top", isLow ? "auto" : `${bottom + 6}px`);
+    popup.style.setProperty("bottom", isLow ? `${innerHeight - top + 6}px` : "auto");
+    popup.style.setProperty("right", `${document.documentElement.clientWidth - right}px`);
+    popup.style.setProperty("max-width", `${right - 8}px`);
+    popup.style.setProperty("max-height", `${(isLow ? top : innerHeight - bottom) - 14}px`);
+    const size = `${innerWidth} ${innerHeight}`;
+    requestAnimationFrame(() => stay(top, right, size));
+  }
+  /**
+   * Closes it when its button goes elsewhere, unless the window has changed its size: then it follows. If its button is
+   * moved within the document, and takes it along, the browser has closed it without an event.
+   */
+  function stay(top, right, size) {
     if (!isOpen) return;
     const isShown = popup.matches(":popover-open");
+    if (isShown && size !== `${innerWidth} ${innerHeight}`) return place();
     const now = button.getBoundingClientRect();
-    if (isShown && Math.hypot(now.top - top, now.right - right) <= MAX_DRIFT) return requestAnimationFrame(() => stay(top, right));
+    if (isShown && Math.hypot(now.top - top, now.right - right) <= MAX_DRIFT) return requestAnimationFrame(() => stay(top, right, size));
     const hadFocus = !isShown || popup.contains(document.activeElement);
     if (isShown) popup.hidePopover();
     setOpen(false);
@@ -48,14 +63,7 @@ export function popupBelow(button, popup, { prepare, start, keys }) {
     setOpen(newState === "open");
     if (!isOpen) return;
     prepare();
-    const { top, right, bottom } = button.getBoundingClientRect();
-    const isLow = bottom > innerHeight * 0.7;
-    popup.style.setProperty("top", isLow ? "auto" : `${bottom + 6}px`);
-    popup.style.setProperty("bottom", isLow ? `${innerHeight - top + 6}px` : "auto");
-    popup.style.setProperty("right", `${document.documentElement.clientWidth - right}px`);
-    popup.style.setProperty("max-width", `${right - 8}px`);
-    popup.style.setProperty("max-height", `${(isLow ? top : innerHeight - bottom) - 14}px`);
-    requestAnimationFrame(() => stay(top, right));
+    place();
   });
   popup.addEventListener("toggle", ({ newState }) => newState === "open" && start()?.focus());
   button.setAttribute("aria-expanded", "false");
