@@ -37,7 +37,8 @@ export function popupBelow(button, popup, { prepare, start, keys }) {
     popup.style.setProperty("bottom", isLow ? `${innerHeight - top + 6}px` : "auto");
     popup.style.setProperty("right", `${document.documentElement.clientWidth - right}px`);
     popup.style.setProperty("max-width", `${right - 8}px`);
-    popup.style.setProperty("max-height", `${(isLow ? top : innerHeight - bottom) - 14}px`);
+    // It stays within the window also while it arrives, 10 pixels lower.
+    popup.style.setProperty("max-height", `${(isLow ? top : innerHeight - bottom) - 18}px`);
     const size = `${innerWidth} ${innerHeight}`;
     requestAnimationFrame(() => stay(top, right, size));
   }
