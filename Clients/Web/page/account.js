@@ -11,7 +11,7 @@ export async function changePassword(session) {
     const current = passwordField(t("currentPassword"), { name: "currentPassword", autocomplete: "current-password", "data-focus": "" });
     const next = passwordField(t("newPassword"), { name: "newPassword", ...NEW_PASSWORD }, { hint: t("passwordRule") });
     const submit = h("button", { class: "button primary", type: "submit" }, t("changePassword"));
-    const form = makeForm({ fields: [current, next], about: { invalid_credentials: "currentPassword" }, submit, send },
+    const form = makeForm({ fields: [current, next], about: { invalid_credentials: "currentPassword" }, texts: { invalid_credentials: t("currentPasswordWrong") }, submit, send },
       // So that a password manager knows whose password this is.
       h("input", { hidden: true, name: "username", autocomplete: "username", value: session.snapshot.user.username }),
       current.element, next.element, h("p", { class: "hint" }, t("changePasswordLead")),
@@ -27,10 +27,10 @@ export async function changePassword(session) {
 
 /** Shows where the person is signed in, and ends what they choose. */
 export function showSignIns(session) {
+  const foot = h("div", { class: "dialog-foot" });
   return openDialog(t("signIns"), () => {
     const list = h("ul", { class: "sign-ins", tabindex: "-1", "data-focus": "" });
     const status = h("div", { role: "status" });
-    const foot = h("div", { class: "dialog-foot" });
     async function load() {
       fill(status, h("p", { class: "hint" }, t("loading")));
       try {
@@ -64,6 +64,6 @@ export function showSignIns(session) {
       }
     }
     load();
-    return [list, status, foot];
-  });
+    return h("div", {}, list, status);
+  }, () => foot);
 }

@@ -7,13 +7,14 @@ import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
 import { forgetBoardNews, showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
-import { closeDialogs, toast } from "./dialog.js";
+import { closeDialogs, leaveOldEntry, toast } from "./dialog.js";
 
 /** The time, in milliseconds, after which a hidden page leaves its room. Shorter visits to other tabs do not count. */
 const REST_AFTER = 15_000;
 
 /** Shows `parlor` in the page: the sign-in form, or the list of rooms beside one room. */
 export function begin(parlor) {
+  leaveOldEntry();
   const app = document.getElementById("app");
   const bannerText = h("span");
   const connect = h("button", { class: "text-button", type: "button", on: {

@@ -7,10 +7,11 @@ let count = 0;
 /**
  * Opens a modal dialog. The browser keeps the focus in it. Esc, Back, its buttons and a press beside it close it. If
  * something was written in it, they ask first, except a press beside it, which does nothing: on a phone that is how one
- * puts the keyboard away. `body(close)` returns its content; `close()` without a value asks first, too.
+ * puts the keyboard away. `body(close)` returns its content; `close()` without a value asks first, too. `foot(close)`
+ * returns what stays in view below the content while that is scrolled.
  * @returns a promise of the value that was passed to `close`, or of undefined.
  */
-export function openDialog(title, body) {
+export function openDialog(title, body, foot = () => []) {
   return new Promise((resolve) => {
     const id = `dialog-${(count += 1)}`;
     const before = document.activeElement;
@@ -22,6 +23,7 @@ export function openDialog(title, body) {
     const leave = async () => {
       if (!isWrittenIn() || (await ask(t("discardAsk"), t("discardLead"), t("discard")))) close();
     };
+    const end = (value) => (value === undefined ? leave() : close(value));
     const dialog = h("dialog", { "aria-labelledby": id, on: {
       close: async () => {
         dialog.remove();
@@ -44,7 +46,8 @@ export function openDialog(title, body) {
       h("div", { class: "dialog-head" },
         h("h2", { id }, title),
         h("button", { class: "icon-button", type: "button", "aria-label": t("close"), on: { click: leave } }, icon("close"))),
-      h("div", { class: "dialog-body" }, body((value) => (value === undefined ? leave() : close(value)))));
+      h("div", { class: "dialog-body" }, body(end)),
+      foot(end));
     dialog.leave = leave;
     // What one searches for is quickly typed again.
     const fields = [...dialog.querySelectorAll("textarea, input:not([type=search])")].map((field) => [field, field.value]);
@@ -62,7 +65,8 @@ export function openDialog(title, body) {
     if (!topmost()) addEntry();
     document.body.append(dialog);
     dialog.showModal();
-    dialog.querySelector("[data-focus]")?.focus();
+    // Not a long title, which can be scrolled and so can have the focus.
+    (dialog.querySelector("[data-focus]") ?? dialog.querySelector(".dialog-head button")).focus();
   });
 }
 
@@ -76,9 +80,15 @@ const isAtEntry = () => history.state?.isDialog === true;
 /** Resolves when the page is no longer at the entry that is being removed. */
 let removing = null;
 
+/** Leaves the entry at which the page was reloaded: its dialog is closed, so the next Back would do nothing visible. */
+export function leaveOldEntry() {
+  addEventListener("popstate", onTraversal);
+  removeEntry();
+}
+
 function addEntry() {
   addEventListener("popstate", onTraversal);
-  // After a reload, the page may still be at an entry.
+  // While the page leaves an entry, it may still be at it.
   if (!isAtEntry()) history.pushState({ isDialog: true }, "");
 }
 
@@ -114,8 +124,8 @@ export function closeDialogs() {
  * pressed, or with undefined.
  */
 export function choice(title, content, buttons) {
-  return openDialog(title, (close) => [content, h("div", { class: "dialog-foot" }, buttons.map(({ name, value, look = "", hasFocus = false }) =>
-    h("button", { class: `button ${look}`, type: "button", "data-focus": hasFocus, on: { click: () => close(value) } }, name)))]);
+  return openDialog(title, () => content, (close) => h("div", { class: "dialog-foot" }, buttons.map(({ name, value, look = "", hasFocus = false }) =>
+    h("button", { class: `button ${look}`, type: "button", "data-focus": hasFocus, on: { click: () => close(value) } }, name))));
 }
 
 /**

@@ -2,6 +2,9 @@ import { h, text } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 
+/** The time, in milliseconds, after which a form says that the answer takes longer than usual. */
+const SLOW_AFTER = 4_000;
+
 let fieldCount = 0;
 
 /**
@@ -62,7 +65,9 @@ export const NEW_PASSWORD = { autocomplete: "new-password", minlength: 8, maxlen
  */
 export function makeForm({ fields, about = {}, texts = {}, submit, busy, send }, ...content) {
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
+  const patience = h("p", { class: "hint", role: "status", hidden: true }, t("slow"));
   const label = submit.textContent;
+  let slow = null;
   let isSending = false;
   const say = (words) => {
     text(problem, words);
@@ -82,6 +87,9 @@ export function makeForm({ fields, about = {}, texts = {}, submit, busy, send },
     isSending = is;
     submit.setAttribute("aria-disabled", String(is));
     text(submit, is ? busy ?? label : label);
+    clearTimeout(slow);
+    patience.hidden = true;
+    if (is) slow = setTimeout(() => (patience.hidden = false), SLOW_AFTER);
   };
   const element = h("form", { class: "field form", novalidate: true, on: {
     submit: async (event) => {
@@ -99,6 +107,6 @@ export function makeForm({ fields, about = {}, texts = {}, submit, busy, send },
         setSending(false);
       }
     },
-  } }, problem, content);
+  } }, problem, patience, content);
   return { element, say };
 }

@@ -1,9 +1,12 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 
+/** How far, in pixels, a button may go from its popup, such as at the end of an animation. */
+const MAX_DRIFT = 16;
+
 /**
- * Makes `button` open `popup` below it, or above it in the lower part of the window. A press outside, Esc, and the focus
- * that leaves it close it.
+ * Makes `button` open `popup` below it, or above it in the lower part of the window. A press outside, Esc, the focus that
+ * leaves it, and a button that goes elsewhere, as a row of a list does that is scrolled or sorted, close it.
  * @param prepare runs before it opens. @param start returns what gets the focus. @param keys handles the other keys while
  * it is open.
  */
@@ -11,33 +14,57 @@ export function popupBelow(button, popup, { prepare, start, keys }) {
   const isOutside = (node) => node && !popup.contains(node) && !button.contains(node);
   const onPress = ({ target }) => !popup.contains(target) && popup.hidePopover();
   function onKey(event) {
-    // One that is removed from the page while it is open has no event.
-    if (!popup.isConnected) return document.removeEventListener("keydown", onKey, true);
     if (event.key !== "Escape") return keys?.(event);
     event.preventDefault();
     event.stopPropagation();
     popup.hidePopover();
     button.focus();
   }
-  // What opens during a press, as by a right click or a long press, the browser may close at its end if it is "auto".
-  popup.popover = button.type === "button" ? "auto" : "manual";
-  popup.addEventListener("focusout", ({ relatedTarget }) => isOutside(relatedTarget) && popup.hidePopover());
-  popup.addEventListener("beforetoggle", ({ newState }) => {
-    button.setAttribute("aria-expanded", String(newState === "open"));
+  let isOpen = false;
+  function setOpen(is) {
+    isOpen = is;
+    button.setAttribute("aria-expanded", String(is));
     // On the document, because Esc must not reach what is behind it, wherever the focus is.
-    if (newState !== "open") {
-      document.removeEventListener("pointerdown", onPress, true);
-      return document.removeEventListener("keydown", onKey, true);
-    }
-    document.addEventListener("keydown", onKey, true);
-    if (popup.popover === "manual") document.addEventListener("pointerdown", onPress, true);
-    prepare();
+    if (is) document.addEventListener("keydown", onKey, true);
+    else document.removeEventListener("keydown", onKey, true);
+    if (is && popup.popover === "manual") document.addEventListener("pointerdown", onPress, true);
+    else document.removeEventListener("pointerdown", onPress, true);
+  }
+  function place() {
     const { top, right, bottom } = button.getBoundingClientRect();
     const isLow = bottom > innerHeight * 0.7;
     popup.style.setProperty("top", isLow ? "auto" : `${bottom + 6}px`);
     popup.style.setProperty("bottom", isLow ? `${innerHeight - top + 6}px` : "auto");
     popup.style.setProperty("right", `${document.documentElement.clientWidth - right}px`);
     popup.style.setProperty("max-width", `${right - 8}px`);
+    // It stays within the window also while it arrives, 10 pixels lower.
+    popup.style.setProperty("max-height", `${(isLow ? top : innerHeight - bottom) - 18}px`);
+    const size = `${innerWidth} ${innerHeight}`;
+    requestAnimationFrame(() => stay(top, right, size));
+  }
+  /**
+   * Closes it when its button goes elsewhere, unless the window has changed its size: then it follows. If its button is
+   * moved within the document, and takes it along, the browser has closed it without an event.
+   */
+  function stay(top, right, size) {
+    if (!isOpen) return;
+    const isShown = popup.matches(":popover-open");
+    if (isShown && size !== `${innerWidth} ${innerHeight}`) return place();
+    const now = button.getBoundingClientRect();
+    if (isShown && Math.hypot(now.top - top, now.right - right) <= MAX_DRIFT) return requestAnimationFrame(() => stay(top, right, size));
+    const hadFocus = !isShown || popup.contains(document.activeElement);
+    if (isShown) popup.hidePopover();
+    setOpen(false);
+    if (hadFocus) button.focus({ preventScroll: true });
+  }
+  // What opens during a press, as by a right click or a long press, the browser may close at its end if it is "auto".
+  popup.popover = button.type === "button" ? "auto" : "manual";
+  popup.addEventListener("focusout", ({ relatedTarget }) => isOutside(relatedTarget) && popup.hidePopover());
+  popup.addEventListener("beforetoggle", ({ newState }) => {
+    setOpen(newState === "open");
+    if (!isOpen) return;
+    prepare();
+    place();
   });
   popup.addEventListener("toggle", ({ newState }) => newState === "open" && start()?.focus());
   button.setAttribute("aria-expanded", "false");

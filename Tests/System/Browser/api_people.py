@@ -24,15 +24,16 @@ class Person:
             {"username": self.username, "password": PASSWORD, "firstName": first_name or self.username.capitalize()})  # fmt: skip
         self.id, self.token = self.session["user"]["id"], self.session["token"]
 
-    def _ask(self, method: str, path: str, body=None):
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+    def _ask(self, method: str, path: str, body=None, **headers: str):
+        headers |= {"Authorization": f"Bearer {self.token}"} if self.token else {}
         answer = httpx.request(method, self.address + path, json=body, headers=headers, timeout=30, verify=TLS)
         assert answer.status_code < 300, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json()["data"] if answer.content else None
 
-    def sign_in(self):
-        """Signs in, as from another device."""
-        self.token = self._ask("POST", "/api/auth/login", {"username": self.username, "password": self.password})["token"]
+    def sign_in(self, device: str = "another device"):
+        """Signs in, as from another device, which calls itself so."""
+        body = {"username": self.username, "password": self.password}
+        self.token = self._ask("POST", "/api/auth/login", body, **{"User-Agent": device})["token"]
 
     def end_other_sessions(self):
         """Ends the sessions of the person's windows, as from another device."""

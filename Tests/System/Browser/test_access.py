@@ -113,6 +113,9 @@ def test_on_a_touch_screen_no_keyboard_opens_with_a_room(ada, ben, open_window):
     window.row("Kitchen").click()
     window.shows(".composer textarea")
     window.until(lambda: window.focused()["class"] == "stage", "the room has the focus")
+    window.reload()
+    window.until(lambda: window.focused()["class"] == "stage", "the room has the focus again")
+    assert not window.focused()["isVisible"], "of the ring around it, only a bar would be in view"
 
 
 def test_the_name_of_a_row_is_short_and_has_the_time(ada, ben, open_window):

@@ -9,6 +9,12 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+# Whether an element's upper half is in the window, and nothing is above it.
+IS_IN_VIEW = """
+const { x, y, width, height } = arguments[0].getBoundingClientRect();
+return document.elementFromPoint(x + width / 2, y + height / 3) === arguments[0];
+"""
+
 
 @pytest.fixture
 def pictures():
@@ -168,18 +174,22 @@ def test_of_what_both_edit_at_once_both_are_shown_and_neither_is_lost(pair, ada,
     first, second, room = pair
     note = ada.put(room, "mine")
     field = begin_edit(first, note, " by Ada")
-    ben.edit(room, note, text="by Ben")
+    theirs = "\n" * 12 + "by Ben"
+    ben.edit(room, note, text=theirs)
     first.shows(f'.item[data-id="{note["id"]}"]', "by Ben")
     field.send_keys(Keys.CONTROL + Keys.ENTER)
     first.shows("dialog figure", "by Ben")
     first.shows("dialog figure", "mine by Ada")
+    for width, height in ((320, 568), (568, 320), (1400, 860)):
+        first.resize(width, height)
+        assert first.run(IS_IN_VIEW, first.shows("dialog .primary", "Keep both"))
     first.press(Keys.ESCAPE)
     first.lacks("dialog figure")
     assert field.get_attribute("value") == "mine by Ada", "it can be edited further"
     field.send_keys(Keys.CONTROL + Keys.ENTER)
     first.shows("dialog .primary", "Keep both").click()
     second.shows(".item", "mine by Ada")
-    assert sorted(e["content"]["text"] for e in ada.elements(room)) == ["by Ben", "mine by Ada"]
+    assert sorted(e["content"]["text"] for e in ada.elements(room)) == [theirs, "mine by Ada"]
     field = begin_edit(first, note, " and Ada")
     ben.edit(room, note, text="by Ben again")
     first.shows(f'.item[data-id="{note["id"]}"]', "by Ben again")
@@ -258,6 +268,12 @@ def test_back_closes_only_the_dialog_and_asks_if_something_was_written(ada, ben,
     window.driver.back()
     window.lacks("dialog")
     window.shows(".board")
+    window.shows(".tool").click()
+    window.shows("dialog textarea")
+    window.reload()
+    window.shows(".board")
+    window.lacks("dialog")
+    window.until(lambda: not window.run("return history.state?.isDialog"), "the dialog's entry is left")
     window.driver.back()
     window.row("Kitchen")
     assert ada.elements(room) == []
@@ -473,7 +489,7 @@ def test_what_a_drawing_surrounds_can_be_clicked(pair, ada):
 
 def test_an_image_has_its_own_shape_and_is_shown_whole(pair, ada, pictures):
     first, second, room = pair
-    image = ada.put(room, "", type="image", url=f"{pictures.address}/tall.png", alt="A tower")
+    image = ada.put(room, "", type="image", url=f"{pictures.address}/tall.png", alt="A tower of bricks, " * 15)
     item = first.item(image)
     first.until(lambda: first.box(item)[2:] == [160, 320], "half as wide as high")
     item.click()
@@ -484,6 +500,9 @@ def test_an_image_has_its_own_shape_and_is_shown_whole(pair, ada, pictures):
     item.click()
     whole = first.shows("dialog .whole")
     first.until(lambda: first.run("const { width, height } = arguments[0].getBoundingClientRect(); return Math.abs(width * 2 - height) < 2", whole), "all of it")
+    for width, height in ((320, 568), (568, 320), (1400, 860)):
+        first.resize(width, height)
+        assert first.run(IS_IN_VIEW, whole), "also below its long description"
     first.press(Keys.ESCAPE)
     first.lacks("dialog")
     first.press(Keys.ENTER)

@@ -28,8 +28,10 @@ function check(e, box, name) {
 }
 for (const e of document.querySelectorAll("dialog[open], :popover-open")) {
     const box = e.getBoundingClientRect();
-    if (box.left < 0 || box.right > innerWidth) found.push(`${e.className || e.tagName} leaves the window`);
+    if (box.left < 0 || box.right > innerWidth || box.bottom > innerHeight) found.push(`${e.className || e.tagName} leaves the window`);
 }
+for (const e of document.querySelectorAll("dialog[open], .dialog-body"))
+    if (e.scrollWidth > e.clientWidth) found.push(`${e.className || e.tagName} is ${e.clientWidth} wide, its content ${e.scrollWidth}`);
 for (const e of document.querySelectorAll("body *")) {
     if (!e.checkVisibility({ visibilityProperty: true, opacityProperty: false })) continue;
     check(e, e.getBoundingClientRect(), e.className || e.tagName);
@@ -53,6 +55,7 @@ def long_names(parlor):
     ada.room_with(ben)
     ben.send(room, "hello " + "o" * 200, "https://example.org/" + "x" * 300)
     ada.put(room, "a note")
+    ada.sign_in(device="device" * 30)
     return ada, room
 
 
@@ -74,7 +77,7 @@ def screens(window, language: str):
     window.press(Keys.ESCAPE)
     window.lacks("dialog")
     window.row("Kitchen").click()
-    window.shows(".bubble", "hello")
+    window.shows(".bubble")
     yield "room"
     window.run("document.querySelector('.name-button').click()")
     window.shows(".name-form")
@@ -114,11 +117,12 @@ def test_nothing_leaves_its_column(long_names, open_window, language):
     found = spills(window, lambda: porch(window), WIDTHS)
     window.enter(ada)
     found |= spills(window, lambda: screens(window, language), WIDTHS)
-    # As somebody sees it who has chosen letters of twice the size.
-    window.command("Page.setFontSizes", fontSizes={"standard": 32, "fixed": 26})
+    # As somebody sees it who has chosen larger letters.
     try:
-        large = spills(window, lambda: screens(window, language), (1280,))
+        for size, widths in ((24, (320, 412)), (32, (320, 412, 1280))):
+            window.command("Page.setFontSizes", fontSizes={"standard": size, "fixed": 13})
+            large = spills(window, lambda: screens(window, language), widths)
+            found |= {f"{name}, {size} px": here for name, here in large.items()}
     finally:
         window.command("Page.setFontSizes", fontSizes={"standard": 16, "fixed": 13})
-    found |= {f"{name}, large": here for name, here in large.items()}
     assert found == {}, "\n".join(f"{name}: {here}" for name, here in found.items())

@@ -326,6 +326,12 @@ def test_a_room_is_marked_as_read_in_the_list_by_mouse_and_by_keyboard(ada, ben,
     window.press(Keys.ESCAPE)
     window.lacks(".menu-item")
     assert "Garden" in window.focused()["name"]
+    for move, change in (("down", lambda: ada.room_with(ben, "Cellar")), ("up", lambda: ben.send(rooms[1], "one more"))):
+        window.press(Keys.F10)
+        window.shows(".menu-item", "Mark as read")
+        change()
+        window.lacks(".menu-item")
+        window.until(lambda: "room-row" in window.focused()["class"], f"the row went {move}, and has the focus")
     window.press(Keys.SHIFT + Keys.F10)
     window.shows(".menu-item", "Mark as read")
     window.press(Keys.ENTER)

@@ -176,6 +176,7 @@ export default {
   changePassword: "Passwort ändern",
   changePasswordLead: "Danach bist du überall sonst abgemeldet.",
   currentPassword: "Bisheriges Passwort",
+  currentPasswordWrong: "Das bisherige Passwort ist falsch.",
   newPassword: "Neues Passwort",
   passwordChanged: "Das Passwort ist geändert.",
   signIns: "Wo du angemeldet bist",

@@ -178,6 +178,7 @@ export default {
   changePassword: "Change password",
   changePasswordLead: "You are then signed out everywhere else.",
   currentPassword: "Current password",
+  currentPasswordWrong: "The current password is wrong.",
   newPassword: "New password",
   passwordChanged: "Your password is changed.",
   signIns: "Where you are signed in",
