@@ -189,6 +189,25 @@ def test_of_what_both_edit_at_once_both_are_shown_and_neither_is_lost(pair, ada,
     assert len(ada.elements(room)) == 2
 
 
+def test_what_the_other_changes_while_one_is_asked_is_shown_before_it_is_replaced(pair, ada, ben):
+    first, second, room = pair
+    note = ada.put(room, "mine")
+    field = begin_edit(first, note, " by Ada")
+    ben.edit(room, note, text="by Ben")
+    first.shows(f'.item[data-id="{note["id"]}"]', "by Ben")
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.shows("dialog figure", "by Ben")
+    ben.edit(room, note, text="unseen words")
+    first.shows(f'.item[data-id="{note["id"]}"]', "unseen words")
+    first.shows("dialog .danger", "Replace").click()
+    first.shows("dialog figure", "unseen words")
+    assert ada.elements(room)[0]["content"]["text"] == "unseen words"
+    first.shows("dialog .danger", "Replace").click()
+    second.shows(".item", "mine by Ada")
+    first.lacks("dialog")
+    assert len(ada.elements(room)) == 1
+
+
 def test_a_note_that_was_deleted_while_it_was_edited_is_saved_as_a_new_one(pair, ada):
     first, second, room = pair
     note = ada.put(room, "mine")
