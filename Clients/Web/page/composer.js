@@ -58,16 +58,17 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave
     changed();
     area.focus();
   }
-  let isOwn = false;
+  function written() {
+    return area.value.trim() ? area.value : "";
+  }
   function changed() {
-    isOwn = true;
-    drafts.keep(roomId, area.value.trim() ? area.value : "");
+    drafts.keep(roomId, written());
     draw();
   }
-  /** Shows the draft from an earlier visit, or from another tab, until the person writes here. */
+  /** Shows the draft from an earlier visit, or what has become of it in another tab, such as that it was sent. */
   function takeDraft() {
     const text = drafts.snapshot[roomId] ?? "";
-    if (isOwn || area.value === text) return;
+    if (written() === text) return;
     area.value = text;
     draw();
   }
