@@ -199,7 +199,8 @@ export function boardView(board, { isEmpty, hasAnswered }) {
       item.state === "failed" && [small("retry", t("retry"), () => board.retry(item.id)), small("close", t("discard"), () => discard(item.id))],
       TYPES.includes(item.type) && item.type !== "stroke" && small("pencil", t("edit"), () => edit(item.id)),
       small("front", t("toFront"), () => reorder(item.id, 1)), small("backwards", t("toBack"), () => reorder(item.id, -1)),
-      small("trash", t("delete"), () => remove(item.id), "danger-ink"));
+      // The second click of a double click would delete the next element, which is chosen then.
+      small("trash", t("delete"), ({ detail }) => detail > 1 || remove(item.id), "danger-ink"));
   }
 
   function hold(id, node) {
@@ -251,6 +252,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   }
   function undo(step) {
     const id = past.undo(step);
+    if (!past.has(toasted)) hideToast();
     if (id) show(id);
   }
 
@@ -264,7 +266,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   function remove(id) {
     const index = board.snapshot.elements.findIndex((item) => item.id === id);
     const item = board.snapshot.elements[index];
-    const step = past.noteDeletion(inOrder(item));
+    const step = toasted = past.noteDeletion(inOrder(item));
     board.delete(id);
     hideToast = toast(t("deleted", { kind: kindOf(item.type) }), { name: t("undo"), run: () => undo(step) });
     const next = board.snapshot.elements.filter((item) => item.id !== id)[Math.max(0, index - 1)];
@@ -280,6 +282,8 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     if (await ask(t("discardAsk"), t("discardLead"), t("discard"))) board.discard(id);
   }
   let hideToast = () => {};
+  /** The step that the toast offers to undo. */
+  let toasted = null;
   async function clearAll() {
     if (await ask(t("clearBoardAsk"), t("clearBoardLead"), t("clear"))) await board.clear().catch((failure) => toast(failureText(failure)));
   }

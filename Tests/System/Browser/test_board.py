@@ -121,6 +121,20 @@ def test_what_one_deletes_moves_or_resizes_is_undone_for_both_and_once(pair, ada
     assert len(ada.elements(room)) == 2
 
 
+def test_a_double_click_deletes_one_note_and_its_toast_goes_when_it_is_undone(pair, ada):
+    first, second, room = pair
+    ada.put(room, "stays")
+    note = ada.put(room, "goes", x=360)
+    first.item(note).click()
+    ActionChains(first.driver).double_click(first.shows('.item-bar [aria-label="Delete"]')).perform()
+    second.lacks(".item", "goes")
+    first.shows(".toast", "Note deleted")
+    assert [e["content"]["text"] for e in ada.elements(room)] == ["stays"]
+    first.chord(Keys.CONTROL, "z")
+    first.lacks(".toast")
+    second.shows(".item", "goes")
+
+
 def test_links_strokes_and_images_are_added(pair, ada):
     first, second, room = pair
     first.all(".tool")[2].click()
