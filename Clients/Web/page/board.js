@@ -37,7 +37,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   const bar = h("div", { class: "item-bar", role: "toolbar", hidden: true });
   const notice = h("div", { role: "status" });
   const pens = drawingView(surface, {
-    isOn: () => isDrawing, unit: area.unit,
+    isOn: () => isDrawing, unit: area.unit, scroll: (x, y) => plane.scrollBy(x, y),
     end() {
       setDrawing(false);
       drawTool.focus();

@@ -366,6 +366,41 @@ def test_a_half_written_note_is_discarded_only_on_purpose(pair, ada):
     assert ada.elements(room) == []
 
 
+def test_a_half_written_note_outlives_a_reload_and_leaving_the_room_until_it_is_added_or_discarded(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window()
+    window.enter(ada, room)
+
+    def held() -> str:
+        window.all(".tool")[0].click()
+        return window.shows("dialog textarea").get_attribute("value")
+
+    assert held() == ""
+    window.one("dialog textarea").send_keys("half a note")
+    window.until(lambda: window.stored(f"{ada.id}/cache/drafts/{room}/note") == "half a note", "it is stored")
+    window.reload()
+    window.shows(".composer textarea")
+    assert window.one(".composer textarea").get_attribute("value") == ""
+    assert held() == "half a note"
+    window.press(Keys.ESCAPE)
+    window.lacks("dialog")
+    assert held() == "half a note", "nobody has discarded it"
+    window.one("dialog textarea").send_keys(", and more")
+    window.run("location.hash = '#/'")
+    window.lacks("dialog")
+    window.row("Kitchen").click()
+    window.shows(".composer textarea")
+    assert held() == "half a note, and more"
+    window.one("dialog textarea").send_keys(Keys.CONTROL + Keys.ENTER)
+    window.shows(".item", "half a note, and more")
+    assert held() == ""
+    window.one("dialog textarea").send_keys("discarded")
+    window.press(Keys.ESCAPE)
+    window.shows("dialog .danger", "Discard").click()
+    window.lacks("dialog")
+    assert held() == ""
+
+
 def test_a_finger_scrolls_a_note_and_drags_it_only_after_a_tap(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     note = ada.put(room, "\n".join(f"line {number}" for number in range(40)), x=60, y=160)
@@ -384,6 +419,30 @@ def test_a_finger_scrolls_a_note_and_drags_it_only_after_a_tap(ada, ben, open_wi
     window.swipe(item, 30, 30, end="touchCancel")
     window.until(lambda: window.box(item)[:2] == [100, 210], "a drag that the system ends goes back")
     window.until(lambda: ada.elements(room)[0]["position"] == {"x": 100, "y": 210}, "for the other, too")
+
+
+def test_two_fingers_scroll_the_board_while_one_draws(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.put(room, "near")
+    ada.put(room, "far", x=900, y=1800)
+    window = board_on_a_phone(open_window, ada)
+    window.shows(".item", "near")
+    window.shows('.tool[aria-label="Draw"]').click()
+    window.shows(".plane.is-drawing")
+    scrolled = lambda: window.run("return document.querySelector('.plane').scrollTop")  # noqa: E731
+    before = scrolled()
+    touch = lambda type, *points: window.command(  # noqa: E731
+        "Input.dispatchTouchEvent", type=type, touchPoints=[{"x": x, "y": y, "id": id} for id, (x, y) in enumerate(points)])
+    touch("touchStart", (100, 600))
+    touch("touchMove", (100, 590))
+    touch("touchStart", (100, 590), (200, 590))
+    for step in range(1, 11):
+        touch("touchMove", (100, 590 - 20 * step), (200, 590 - 20 * step))
+    touch("touchEnd")
+    window.until(lambda: 150 < scrolled() - before < 250, "it is scrolled")
+    window.lacks(".draft path")
+    window.swipe(window.one(".plane"), 60, 40)
+    window.until(lambda: len(ada.elements(room)) == 3, "one finger draws")
 
 
 @pytest.mark.parametrize("width", [320, 390])
