@@ -19,11 +19,11 @@ const OTHERS = new Map([["PageDown", (index, count) => (index + 1) % count], ["P
 
 /**
  * A room's board. Several people at once can add, drag, resize, edit, order and delete its elements.
- * @param isEmpty returns whether the room is known to have no elements. @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
+ * @param drafts keeps a note that is half written. @param isEmpty returns whether the room is known to have no elements. @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
  * person asks for it: they tell their server the person's address in the network, and a stranger can open a room and put
  * one there.
  */
-export function boardView(board, { isEmpty, hasAnswered }) {
+export function boardView(board, { drafts, isEmpty, hasAnswered }) {
   let mayLoad = false;
   let chosen = null;
   let isDrawing = false;
@@ -289,8 +289,18 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   }
   async function add(type) {
     setDrawing(false);
+    if (type === "note") return addNote();
     const content = await itemDialog(type, {}, true);
     if (content) put(type, content);
+  }
+  /** Adds a note. It is kept as a draft while it is written, until it is added or discarded. */
+  async function addNote() {
+    const key = `${board.roomId}/note`;
+    const draft = drafts.snapshot[key] ?? "";
+    const content = await itemDialog("note", { text: draft }, true, undefined, ({ text }) => drafts.keep(key, text));
+    // If the room or the session has ended, nobody has discarded it. Nor is one that was not changed.
+    if (content || (!isEnded && drafts.snapshot[key] !== draft)) drafts.keep(key, "");
+    if (content) put("note", content);
   }
   function put(type, content) {
     const spot = freeSpot(board.snapshot.elements.map(boxOf), boxOf({ type, content: {}, position: null }), area.view());
@@ -359,6 +369,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     event.preventDefault();
   });
 
+  let isEnded = false;
   const later = onceAFrame(draw);
   // An image that nobody has resized takes its own size when it has come.
   layer.addEventListener("load", later, true);
@@ -367,6 +378,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     element, begin: draw, shown: later,
     noteRoom: () => (!mayLoad || empty.dataset.state === "loading") && later(),
     end() {
+      isEnded = true;
       unsubscribe();
       hideToast();
     },

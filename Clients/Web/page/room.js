@@ -41,6 +41,7 @@ export function roomView(parlor, roomId, onNews) {
   const unread = () => room()?.badges.messages ?? 0;
   const chat = chatView(parlor, opened.conversation, { me, nameOf, unread });
   const board = boardView(opened.board, {
+    drafts: parlor.drafts,
     isEmpty: () => room()?.elementCount === 0,
     hasAnswered: () => room()?.createdBy === me || opened.conversation.snapshot.items.some((item) => item.isOwn),
   });

@@ -4,7 +4,7 @@ import { Pause } from "./timing.js";
 /** The delay before a write, in milliseconds. What is typed in this time is part of the same write. */
 const PAUSE = 500;
 
-/** The messages that the person is still writing, by room. See parlor.d.ts. */
+/** What the person is still writing, by room, or by room and kind. See parlor.d.ts. */
 export class Drafts extends Observable {
   #platform;
   #cache;

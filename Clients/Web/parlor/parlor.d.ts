@@ -401,6 +401,8 @@ export class Rooms implements Observable<RoomsSnapshot> {
 /**
  * The messages that the person is still writing, by room; a room without one is missing. They are read soon after
  * `start()`, stay on this device until the person signs out or loses the room, and are the same in all tabs.
+ *
+ * A note that is being written for a room's board can be kept under `<roomId>/note`.
  */
 export class Drafts implements Observable<{ readonly [roomId: string]: string }> {
   readonly snapshot: { readonly [roomId: string]: string };

@@ -421,6 +421,17 @@ def test_a_finger_scrolls_a_note_and_drags_it_only_after_a_tap(ada, ben, open_wi
     window.until(lambda: ada.elements(room)[0]["position"] == {"x": 100, "y": 210}, "for the other, too")
 
 
+def test_the_browser_asks_before_an_edit_is_lost_with_the_page(pair, ada):
+    first, _, room = pair
+    note = ada.put(room, "mine")
+    asks = lambda: first.run("return !dispatchEvent(new Event('beforeunload', { cancelable: true }))")  # noqa: E731
+    field = begin_edit(first, note, " and more")
+    assert asks()
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.lacks("dialog")
+    assert not asks()
+
+
 def test_two_fingers_scroll_the_board_while_one_draws(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     ada.put(room, "near")
