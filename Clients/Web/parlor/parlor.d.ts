@@ -234,6 +234,8 @@ export class Parlor {
   readonly connection: Observable<Connection>;
   /** The numbers of the person's waiting and failed changes, in all rooms. */
   readonly unsent: Observable<{ readonly waiting: number; readonly failed: number }>;
+  /** The text of a room's newest message that the server does not have yet, or has refused; null if there is none. */
+  unsentText(roomId: string): string | null;
 
   /**
    * Reads the stored session, and connects if there is one. Resolves when it is known whether somebody is signed in.

@@ -27,6 +27,7 @@ def test_what_is_written_while_the_server_is_stopped_goes_out_once(own_parlor, a
     window.write("while away")
     window.shows(".state", "Waiting")
     window.shows(".banner", "1")
+    window.shows(".room-row .last", "You: while away")
     own_parlor.start_again()
     window.lacks(".banner")
     window.wait_until_sent()
