@@ -190,6 +190,17 @@ def test_a_message_that_is_too_long_is_not_sent_and_says_by_how_much(pair):
     first.lacks(".bubble")
 
 
+def test_a_message_that_shows_nothing_is_not_sent(pair, ada):
+    first, _, room = pair
+    for text in ("\u200b\u2060", "\u2800 \u3164", "\u202e"):
+        first.write(text)
+        assert first.run("return document.querySelector('.composer [type=submit]').disabled"), text.encode()
+        first.one(".composer textarea").clear()
+    first.write("\u200bseen")
+    first.wait_until_sent()
+    assert ada.texts(room) == ["\u200bseen"]
+
+
 def test_a_message_is_deleted_for_both(pair):
     first, second, _ = pair
     first.write("a mistake")
