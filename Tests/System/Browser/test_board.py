@@ -135,6 +135,20 @@ def test_a_double_click_deletes_one_note_and_its_toast_goes_when_it_is_undone(pa
     second.shows(".item", "goes")
 
 
+def test_an_address_in_a_note_is_a_link_and_drags_the_note(pair, ada):
+    first, second, room = pair
+    ada.put(room, f"see {ada.address}/healthz and <b>")
+    link = first.shows(".item .note a")
+    assert first.one(".item .note").text == f"see {ada.address}/healthz and <b>"
+    windows = len(first.driver.window_handles)
+    first.drag(link, 90, 100)
+    second.until(lambda: ada.elements(room)[0]["position"] == {"x": 150, "y": 160}, "it is dragged")
+    assert len(first.driver.window_handles) == windows, "and nothing is opened"
+    link.click()
+    first.until(lambda: len(first.driver.window_handles) == windows + 1, "it is opened")
+    assert ada.elements(room)[0]["position"] == {"x": 150, "y": 160}
+
+
 def test_links_strokes_and_images_are_added(pair, ada):
     first, second, room = pair
     first.all(".tool")[2].click()
