@@ -207,7 +207,10 @@ export interface Connection {
   readonly state: "idle" | "connecting" | "connected" | "offline" | "ended";
   /** True if everything missed has been received, so what is shown is current. */
   readonly isCaughtUp: boolean;
-  /** True from the moment when a request has waited 8 s for an answer, until an answer comes or the connection ends. */
+  /**
+   * True from the moment when a request, over the socket or HTTP, has waited 8 s for an answer, until an answer comes,
+   * anything else comes while no request waits on the socket, or the connection ends.
+   */
   readonly isSlow: boolean;
   readonly transport: "websocket" | "polling" | null;
   readonly failure: ClientFailure | null;

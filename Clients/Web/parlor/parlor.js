@@ -34,7 +34,7 @@ export class Parlor {
     this.connection = new Value(IDLE);
     this.unsent = new Unsent();
     this.session = new Session({
-      caller: new Caller(platform, this.#address),
+      caller: new Caller(platform, this.#address, (isSlow) => this.#account?.noteSlow(isSlow)),
       storage: this.#storage,
       platform,
       channel: this.#channel,

@@ -123,6 +123,19 @@ def test_a_server_that_does_not_answer_is_noticed_long_before_the_connection_cou
     window.lacks(".banner")
 
 
+def test_a_server_that_does_not_answer_over_http_is_noticed_too(own_parlor, alone):
+    window, _, _ = alone
+    own_parlor.process.signal(signal.SIGSTOP)
+    try:
+        window.shows(".name-button").click()
+        window.shows(".name-form input").send_keys("Pantry" + Keys.ENTER)
+        window.shows(".banner", "longer than usual")
+    finally:
+        own_parlor.process.signal(signal.SIGCONT)
+    window.shows(".name-button", "Pantry")
+    window.lacks(".banner")
+
+
 def test_a_failed_message_is_shown_and_sent_by_retry(pair, ada):
     first, _, room = pair
     # What goes out is spoilt, so that the server refuses it.
