@@ -521,6 +521,54 @@ def test_a_phone_shows_how_much_is_new_behind_the_other_tab(ada, ben, open_windo
     window.shows("#tab-board .badge", "1")
 
 
+def test_what_was_deleted_before_one_saw_it_counts_no_more(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    first = ben.put(room, "first")
+    ben.put(room, "second")
+    window = open_window(width=1024, height=780)
+    window.enter(ada)
+    news = lambda: window.run("return document.querySelector('.room-row .badge.quiet').textContent")  # noqa: E731
+    window.until(lambda: news() == "2", "both are new")
+    window.row("Kitchen").click()
+    window.shows("#tab-board .badge", "2")
+    window.until(lambda: len(window.all(".item")) == 2 and ada.badges(room)["elements"] == 0, "the room is open")
+    ben.take_away(room, first)
+    window.shows("#tab-board .badge", "1")
+    window.until(lambda: news() == "1", "in the list, too")
+    ben.put(room, "third")
+    window.shows("#tab-board .badge", "2")
+    ben.clear(room)
+    window.lacks("#tab-board .badge")
+    window.until(lambda: news() == "", "in the list, too")
+
+
+def test_two_tabs_keep_the_news_of_boards_together(ada, ben, open_window):
+    kitchen, garden = ada.room_with(ben, "Kitchen"), ada.room_with(ben, "Garden")
+    ben.put(kitchen, "first")
+    ben.put(garden, "second")
+    window = open_window(width=1024, height=780)
+    window.enter(ada)
+    news = lambda: sorted(window.run("return [...document.querySelectorAll('.room-row .badge.quiet')].map((e) => e.textContent)"))  # noqa: E731
+    window.until(lambda: news() == ["1", "1"], "both have news")
+    one = window.driver.current_window_handle
+    two = window.open_tab()
+    window.shows(".side-head")
+    for handle, room in ((one, kitchen), (two, garden)):
+        window.driver.switch_to.window(handle)
+        window.run("location.hash = arguments[0]", f"#/room/{room}")
+        window.shows("#tab-board .badge", "1")
+        window.until(lambda: ada.badges(room)["elements"] == 0, "for the server, it is seen")  # noqa: B023
+    for handle in (one, two):
+        window.driver.switch_to.window(handle)
+        window.until(lambda: news() == ["1", "1"], "both tabs know both")
+    window.driver.switch_to.window(one)
+    window.run("location.hash = arguments[0]", f"#/room/{garden}")
+    window.shows("#tab-board .badge", "1").click()
+    window.driver.switch_to.window(two)
+    window.lacks("#tab-board .badge")
+    window.until(lambda: news() == ["", "1"], "it was looked at in the other tab")
+
+
 @pytest.mark.parametrize("width", [390, 1024])
 def test_what_is_new_on_a_board_is_counted_in_the_list_until_the_board_was_looked_at(ada, ben, open_window, width):
     room = ada.room_with(ben, "Kitchen")
