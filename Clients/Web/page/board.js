@@ -19,7 +19,8 @@ const OTHERS = new Map([["PageDown", (index, count) => (index + 1) % count], ["P
 
 /**
  * A room's board. Several people at once can add, drag, resize, edit, order and delete its elements.
- * @param drafts keeps a note that is half written. @param isEmpty returns whether the room is known to have no elements. @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
+ * @param drafts keeps a note that is half written. @param isEmpty returns whether the room is known to have no elements.
+ * @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
  * person asks for it: they tell their server the person's address in the network, and a stranger can open a room and put
  * one there.
  */

@@ -55,10 +55,12 @@ export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose, on
     });
   }
 
-  /** In another tab, the person has looked at the board. */
+  /** Another tab has changed what is stored: the person has looked at the board there, or is looking at it here. */
   function onOtherTab() {
-    if (boardNews(person, roomId) > 0) return;
-    news.clear();
+    const stored = boardNews(person, roomId);
+    if (stored > 0 && (document.hidden || (isTabbed() && chosen !== "board"))) return;
+    kept = stored;
+    if (stored === 0) news.clear();
     draw();
   }
 
