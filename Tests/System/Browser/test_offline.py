@@ -124,7 +124,8 @@ def test_a_server_that_does_not_answer_is_noticed_long_before_the_connection_cou
 
 
 def test_a_server_that_does_not_answer_over_http_is_noticed_too(own_parlor, alone):
-    window, _, _ = alone
+    window, ada, room = alone
+    window.until(lambda: ada.sees(ada, room) and ada.badges(room)["messages"] == 0, "nothing waits on the socket")
     own_parlor.process.signal(signal.SIGSTOP)
     try:
         window.shows(".name-button").click()
