@@ -32,3 +32,13 @@ test("an image keeps its shape at every size", () => {
     }
   }
 });
+
+test("one side of an image makes all of it larger or smaller", () => {
+  const box = { w: 320, h: 160 };
+  for (const [dx, dy] of [[-40, 0], [0, -20], [40, 0], [0, 20]]) {
+    const by = dx + 2 * dy;
+    assert.deepEqual(resized(box, dx, dy, 2), { w: 320 + by, h: 160 + by / 2 });
+  }
+  assert.deepEqual(resized(box, -40, -20, 2), { w: 280, h: 140 });
+  assert.deepEqual(resized(box, -40, 1, 2), { w: 282, h: 141 }, "a finger that does not move straight");
+});

@@ -54,3 +54,19 @@ test("tabs show the same drafts, and signing out in one leaves none, also if ano
   await Promise.all([one.parlor.session.logout(), clock.advance(2_000)]);
   assert.deepEqual(await tabs.storage.readAll(""), []);
 });
+
+test("a draft that was sent in one tab is gone in the other, unless the person has gone on writing there", async () => {
+  const { clock, one, two } = await twoTabs();
+  one.parlor.drafts.keep("room", "hello");
+  one.parlor.drafts.keep("other", "hello");
+  await clock.advance(1_000);
+  assert.deepEqual(two.parlor.drafts.snapshot, { room: "hello", other: "hello" });
+  two.parlor.drafts.keep("room", "hello you");
+  await clock.advance(1_000);
+  assert.equal(one.parlor.drafts.snapshot.room, "hello you");
+  two.parlor.drafts.keep("room", "");
+  two.parlor.drafts.keep("other", "");
+  one.parlor.drafts.keep("other", "hello, and more");
+  await clock.advance(1_000);
+  assert.deepEqual(one.parlor.drafts.snapshot, { other: "hello, and more" });
+});

@@ -108,13 +108,13 @@ test("addresses become links, without what belongs to the sentence around them, 
       return parts.filter(({ tag }) => tag).map(({ href, text: shown }) => (href === shown ? shown : [shown, href]));
     };
     const foo = "https://en.wikipedia.org/wiki/Foo_(bar)";
-    for (const around of ["see X", "(see X)", "X.", "“X”", "[X], and", "X?!", "(X)."]) {
+    for (const around of ["see X", "(see X)", "X.", "“X”", "[X], and", "X?!", "(X).", "X。", "（X）、", "「X」！"]) {
       assert.deepEqual(links(around.replace("X", foo)), [foo], around);
     }
     assert.deepEqual(links("(https://example.org/a)"), ["https://example.org/a"]);
     assert.deepEqual(links("www.example.com, and ada.l+x@mail.example.org."), [["www.example.com", "https://www.example.com/"], ["ada.l+x@mail.example.org", "mailto:ada.l+x@mail.example.org"]]);
     assert.deepEqual(links("https://ada@example.org/ and https://example.org/@ada"), ["https://ada@example.org/", "https://example.org/@ada"]);
-    for (const none of ["javascript:alert(1)", "data:text/html,x", "ada@", "@ada", "a@b", "www.", "awww.x", "https://", "ftp://example.org/x"]) assert.deepEqual(links(none), [], none);
+    for (const none of ["javascript:alert(1)", "data:text/html,x", "ada@", "@ada", "a@b", "www.", "awww.x", "foo.www.example.com", "äwww.example.com", "www..com", "https://", "ftp://example.org/x"]) assert.deepEqual(links(none), [], none);
     const began = performance.now();
     for (const long of ["a".repeat(4_000), `www.${")".repeat(4_000)}`, "a.".repeat(2_000), `x@${"a.".repeat(2_000)}`, "(".repeat(4_000)]) links(long);
     assert.ok(performance.now() - began < 1_000);

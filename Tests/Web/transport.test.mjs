@@ -238,6 +238,32 @@ test("a slow connection is slow until the next ack", async () => {
   await clock.until("it is no longer", () => !connection.snapshot.isSlow, 5_000);
 });
 
+test("a request over HTTP that waits for long counts, too, and ends the typing of others", async () => {
+  const { clock, a, b, roomId } = await pair();
+  const { connection, rooms } = a.parlor;
+  const { conversation } = a.parlor.open(roomId);
+  const theirs = b.parlor.open(roomId).conversation;
+  await clock.advance(1_000);
+  theirs.typed();
+  await clock.until("typing shows", () => conversation.snapshot.typing.length === 1, 1_000);
+  const { fetch } = a.wires;
+  let answer;
+  const [socket] = a.wires.sockets;
+  const { deliver } = socket;
+  // The server stands still.
+  socket.deliver = () => {};
+  a.wires.fetch = (...rest) => new Promise((resolve) => { answer = () => resolve(fetch(...rest)); });
+  const renamed = rooms.rename(roomId, "Kitchen");
+  await clock.advance(7_900);
+  assert.equal(connection.snapshot.isSlow, false);
+  await clock.until("it is slow", () => connection.snapshot.isSlow, 200);
+  assert.deepEqual([conversation.snapshot.typing, rooms.get(roomId).typing], [[], []]);
+  answer();
+  await Promise.all([renamed, clock.advance(1_000)]);
+  assert.equal(connection.snapshot.isSlow, false);
+  socket.deliver = deliver;
+});
+
 test("a dismissal ends the connection, and an ended session is detected", async () => {
   const network = new Network();
   const { parlor: server, clock } = network;

@@ -85,5 +85,5 @@ Object.assign(session, { async login() { session.set({ status: "signedIn" }); },
 window.mock = { session, list, rooms };
 begin({
   session, rooms: list, drafts, connection: new Value({ state: state === "offline" ? "offline" : "connected", isCaughtUp: true, isSlow: state === "slow" }), unsent: new Value({ waiting: state === "offline" ? 2 : 0, failed: 0 }),
-  async start() {}, async stop() {}, wake() {}, rest() {}, async flush() {}, open,
+  unsentText: () => null, async start() {}, async stop() {}, wake() {}, rest() {}, async flush() {}, open,
 });

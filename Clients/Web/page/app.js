@@ -5,7 +5,7 @@ import { clear, route, goTo } from "./route.js";
 import { signInView } from "./sign-in.js";
 import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
-import { forgetBoardNews, showUnread, shownBadges, watch } from "./unread.js";
+import { followBoardNews, forgetBoardNews, showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { closeDialogs, leaveOldEntry, toast } from "./dialog.js";
 
@@ -151,7 +151,7 @@ function houseView(parlor, redraw) {
     update();
     list.drawSoon();
   };
-  const unsubscribe = parlor.rooms.subscribe(update);
+  const ends = [parlor.rooms.subscribe(update), followBoardNews(onNews)];
   const onKey = (event) => {
     // The browser closes an open dialog after this event. It does not set `defaultPrevented` for that.
     const isForDialog = document.querySelector("dialog[open]") !== null;
@@ -170,7 +170,7 @@ function houseView(parlor, redraw) {
       document.removeEventListener("keydown", onKey);
       document.removeEventListener("visibilitychange", update);
       watch(null);
-      unsubscribe();
+      ends.forEach((end) => end());
       room?.end();
       list.end();
       if (parlor.session.snapshot.status !== "signedIn") {

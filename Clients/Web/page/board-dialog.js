@@ -16,16 +16,19 @@ export function swatches(kind, chosen, choose) {
 /**
  * Asks for the content of an element. Resolves with all fields of the dialog, or with undefined if it was cancelled.
  * @param isSaved runs with the fields before the dialog closes. If it resolves with false, the dialog stays open.
+ * @param keep runs with the fields at each change of what is written. Without it, the browser asks before what was
+ * written is lost with the page.
  */
-export function itemDialog(type, content, isNew, isSaved = async () => true) {
+export function itemDialog(type, content, isNew, isSaved = async () => true, keep = () => addEventListener("beforeunload", warn)) {
   const action = isNew ? t("add") : t("save");
-  return openDialog(t(type), (close) => {
+  const dialog = openDialog(t(type), (close) => {
     const problem = h("p", { class: "problem", role: "alert", hidden: true });
     const foot = h("div", { class: "dialog-foot" },
       h("button", { class: "button", type: "button", on: { click: () => close() } }, t("cancel")),
       h("button", { class: "button primary", type: "submit" }, action));
     const body = type === "note" ? noteFields(content) : addressFields(type, content);
     const form = h("form", { class: "field form", novalidate: true, on: {
+      input: () => keep(body.read()),
       submit: async (event) => {
         event.preventDefault();
         const fields = body.read();
@@ -42,6 +45,11 @@ export function itemDialog(type, content, isNew, isSaved = async () => true) {
     } }, body.elements, problem, foot);
     return form;
   });
+  return dialog.finally(() => removeEventListener("beforeunload", warn));
+}
+
+function warn(event) {
+  event.preventDefault();
 }
 
 /**

@@ -11,16 +11,17 @@ const ROOM = SMALLEST / 4;
 
 /**
  * Lets the person draw on `surface` while `isOn()`. `create(content, position)` stores a drawing, and `end()` ends it.
- * `unit()` returns how many pixels one unit of the board is.
+ * `unit()` returns how many pixels one unit of the board is. `scroll(x, y)` scrolls, because two fingers do not draw.
  * @returns the bar with the pens.
  */
-export function drawingView(surface, { isOn, unit, end, create }) {
+export function drawingView(surface, { isOn, unit, scroll, end, create }) {
   let pen = 0;
   let line = null;
   const draft = svg("svg", { class: "draft", "aria-hidden": "true" });
   surface.append(draft);
   trackPointer(surface, {
     from: isOn,
+    pan: (dx, dy) => scroll(-dx, -dy),
     begin(event) {
       const bounds = surface.getBoundingClientRect();
       line = { bounds, points: [[event.clientX - bounds.left, event.clientY - bounds.top]], path: svg("path") };

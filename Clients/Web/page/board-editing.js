@@ -1,4 +1,4 @@
-import { imageSize, TYPES } from "./board-item.js";
+import { imageSize, looksOf, TYPES } from "./board-item.js";
 import { conflictDialog, imageDialog, itemDialog } from "./board-dialog.js";
 
 /**
@@ -29,10 +29,17 @@ export function elementEditing(board, put) {
     board.edit(id, { ...current.content, ...changes });
     return true;
   }
-  /** Asks what becomes of `changes`, if others have changed the same or deleted the element. `whole` has all of its fields. */
+  /**
+   * Asks what becomes of `changes`, if others have changed the same or deleted the element. `whole` has all of its fields.
+   * It asks again if what would be replaced is no longer what was shown.
+   */
   async function settle(id, type, changes, whole) {
-    const decision = await conflictDialog(type, whole, find(id)?.content);
-    const latest = find(id);
+    let shown, latest, decision;
+    do {
+      shown = find(id);
+      decision = await conflictDialog(type, whole, shown?.content);
+      latest = find(id);
+    } while (decision === "mine" && latest && looksOf(latest) !== looksOf(shown));
     if (decision === "mine" && latest) board.edit(id, { ...latest.content, ...changes });
     else if (decision && decision !== "theirs") put(type, whole);
     return decision !== undefined;

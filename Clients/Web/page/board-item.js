@@ -1,4 +1,4 @@
-import { h, svg, fill, webAddress, outsideLink } from "./dom.js";
+import { h, svg, fill, linked, webAddress, outsideLink } from "./dom.js";
 import { t } from "./texts.js";
 
 // How an element of the board looks. Any client may write anything into `content`, so each field is checked before it is
@@ -63,7 +63,7 @@ export function looksOf({ type, content }) {
  */
 export function cardOf({ type, content }, mayLoad = true) {
   switch (type) {
-    case "note": return h("div", { class: "card note", dir: "auto", "data-tint": choice(content.tint) }, words(content.text));
+    case "note": return note(content);
     case "image": return picture(content, mayLoad);
     case "link": return link(content);
     case "stroke": return stroke(content);
@@ -74,6 +74,13 @@ export function cardOf({ type, content }, mayLoad = true) {
 /** Returns true for an address that a browser does not load into this page, because only the page is encrypted. */
 export function isUnencrypted(href) {
   return location.protocol === "https:" && href.startsWith("http:");
+}
+
+function note({ text, tint }) {
+  const card = h("div", { class: "card note", dir: "auto", "data-tint": choice(tint) }, linked(words(text)));
+  // Else the browser would drag the link instead of the note.
+  for (const anchor of card.querySelectorAll("a")) anchor.setAttribute("draggable", "false");
+  return card;
 }
 
 function picture({ url, alt }, mayLoad) {

@@ -43,7 +43,9 @@ function sample(values, most) {
 export function resized(box, dx, dy, ratio) {
   const fit = (value) => Math.round(Math.min(LARGEST, Math.max(SMALLEST, value)));
   if (!ratio) return { ...box, w: fit(box.w + dx), h: fit(box.h + dy) };
+  // A side that is not changed follows the other one.
+  const change = Math.max(dx / ratio, dy, 0) + Math.min(dx / ratio, dy, 0);
   // The longer side is fitted, so that the other one follows it at any size.
-  const longer = fit(Math.max(1, ratio) * Math.max((box.w + dx) / ratio, box.h + dy));
+  const longer = fit(Math.max(1, ratio) * (Math.max(box.w / ratio, box.h) + change));
   return { ...box, w: Math.round(ratio > 1 ? longer : longer * ratio), h: Math.round(ratio > 1 ? longer / ratio : longer) };
 }

@@ -38,6 +38,7 @@ export function undoHistory(board) {
     get isEmpty() {
       return steps.length === 0;
     },
+    has: (step) => steps.includes(step),
     /** @returns the step, for `undo`. */
     noteDeletion: (element) => add({ element }),
     /** @param before the fields of the element's box that have changed. */

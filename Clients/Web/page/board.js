@@ -19,11 +19,12 @@ const OTHERS = new Map([["PageDown", (index, count) => (index + 1) % count], ["P
 
 /**
  * A room's board. Several people at once can add, drag, resize, edit, order and delete its elements.
- * @param isEmpty returns whether the room is known to have no elements. @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
+ * @param drafts keeps a note that is half written. @param isEmpty returns whether the room is known to have no elements.
+ * @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
  * person asks for it: they tell their server the person's address in the network, and a stranger can open a room and put
  * one there.
  */
-export function boardView(board, { isEmpty, hasAnswered }) {
+export function boardView(board, { drafts, isEmpty, hasAnswered }) {
   let mayLoad = false;
   let chosen = null;
   let isDrawing = false;
@@ -37,7 +38,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   const bar = h("div", { class: "item-bar", role: "toolbar", hidden: true });
   const notice = h("div", { role: "status" });
   const pens = drawingView(surface, {
-    isOn: () => isDrawing, unit: area.unit,
+    isOn: () => isDrawing, unit: area.unit, scroll: (x, y) => plane.scrollBy(x, y),
     end() {
       setDrawing(false);
       drawTool.focus();
@@ -199,7 +200,8 @@ export function boardView(board, { isEmpty, hasAnswered }) {
       item.state === "failed" && [small("retry", t("retry"), () => board.retry(item.id)), small("close", t("discard"), () => discard(item.id))],
       TYPES.includes(item.type) && item.type !== "stroke" && small("pencil", t("edit"), () => edit(item.id)),
       small("front", t("toFront"), () => reorder(item.id, 1)), small("backwards", t("toBack"), () => reorder(item.id, -1)),
-      small("trash", t("delete"), () => remove(item.id), "danger-ink"));
+      // The second click of a double click would delete the next element, which is chosen then.
+      small("trash", t("delete"), ({ detail }) => detail > 1 || remove(item.id), "danger-ink"));
   }
 
   function hold(id, node) {
@@ -251,6 +253,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   }
   function undo(step) {
     const id = past.undo(step);
+    if (!past.has(toasted)) hideToast();
     if (id) show(id);
   }
 
@@ -264,7 +267,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
   function remove(id) {
     const index = board.snapshot.elements.findIndex((item) => item.id === id);
     const item = board.snapshot.elements[index];
-    const step = past.noteDeletion(inOrder(item));
+    const step = toasted = past.noteDeletion(inOrder(item));
     board.delete(id);
     hideToast = toast(t("deleted", { kind: kindOf(item.type) }), { name: t("undo"), run: () => undo(step) });
     const next = board.snapshot.elements.filter((item) => item.id !== id)[Math.max(0, index - 1)];
@@ -280,13 +283,25 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     if (await ask(t("discardAsk"), t("discardLead"), t("discard"))) board.discard(id);
   }
   let hideToast = () => {};
+  /** The step that the toast offers to undo. */
+  let toasted = null;
   async function clearAll() {
     if (await ask(t("clearBoardAsk"), t("clearBoardLead"), t("clear"))) await board.clear().catch((failure) => toast(failureText(failure)));
   }
   async function add(type) {
     setDrawing(false);
+    if (type === "note") return addNote();
     const content = await itemDialog(type, {}, true);
     if (content) put(type, content);
+  }
+  /** Adds a note. It is kept as a draft while it is written, until it is added or discarded. */
+  async function addNote() {
+    const key = `${board.roomId}/note`;
+    const draft = drafts.snapshot[key] ?? "";
+    const content = await itemDialog("note", { text: draft }, true, undefined, ({ text }) => drafts.keep(key, text));
+    // If the room or the session has ended, nobody has discarded it. Nor is one that was not changed.
+    if (content || (!isEnded && drafts.snapshot[key] !== draft)) drafts.keep(key, "");
+    if (content) put("note", content);
   }
   function put(type, content) {
     const spot = freeSpot(board.snapshot.elements.map(boxOf), boxOf({ type, content: {}, position: null }), area.view());
@@ -355,6 +370,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     event.preventDefault();
   });
 
+  let isEnded = false;
   const later = onceAFrame(draw);
   // An image that nobody has resized takes its own size when it has come.
   layer.addEventListener("load", later, true);
@@ -363,6 +379,7 @@ export function boardView(board, { isEmpty, hasAnswered }) {
     element, begin: draw, shown: later,
     noteRoom: () => (!mayLoad || empty.dataset.state === "loading") && later(),
     end() {
+      isEnded = true;
       unsubscribe();
       hideToast();
     },

@@ -19,9 +19,10 @@ const newestSeq = (items) => items.findLast((item) => item.message)?.message.seq
 
 /**
  * A room's conversation: its messages in a windowed list, who is typing, and the composer.
- * @param unread returns the number of unread messages.
+ * @param unread returns the number of unread messages. @param onEnd runs when the newest messages have come into view,
+ * or have left it.
  */
-export function chatView(parlor, conversation, { me, nameOf, unread }) {
+export function chatView(parlor, conversation, { me, nameOf, unread, onEnd }) {
   const start = h("div", { class: "start" });
   const lines = h("div", { class: "lines" });
   const scroller = h("div", { class: "scroller", role: "feed", tabindex: "0", "aria-label": t("messages"), on: {
@@ -57,6 +58,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread }) {
    * after it may have come before others that belong above them.
    */
   let completeTo = 0;
+  let wasAtEnd = false;
   let lastOwn = -1, lastRead = -1;
   const actions = {
     retry: (item) => conversation.retry(item.id),
@@ -235,6 +237,10 @@ export function chatView(parlor, conversation, { me, nameOf, unread }) {
       conversation.noteVisible(seen.filter(isUnread).map((item) => item.id));
       if (list.isAtEnd) conversation.markReadUpTo(seenTo);
     }
+    if (wasAtEnd !== isAtEnd()) {
+      wasAtEnd = !wasAtEnd;
+      onEnd();
+    }
     const fresh = seenTo > 0 ? unseen().length : 0;
     jump.hidden = list.isAtEnd;
     jump.classList.toggle("has-new", fresh > 0);
@@ -248,7 +254,17 @@ export function chatView(parlor, conversation, { me, nameOf, unread }) {
   function toLatest() {
     isSettled = true;
     showEnd();
-    composer.focus();
+    focus();
+  }
+
+  /** On a touch screen, the focus in the field would open the keyboard over half of the messages. */
+  function focus() {
+    if (matchMedia("(pointer: coarse)").matches) scroller.focus({ preventScroll: true });
+    else composer.focus();
+  }
+
+  function isAtEnd() {
+    return !document.hidden && (scroller.hidden ? isBeginning() : isSettled && list.isAtEnd && scroller.clientHeight > 0);
   }
 
   /** Goes to the end because the person asks for it, so messages above the view do not hold it. */
@@ -330,7 +346,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread }) {
       holdUnseen(conversation.snapshot);
     },
     focus: composer.focus,
-    isAtEnd: () => !document.hidden && (scroller.hidden ? isBeginning() : isSettled && list.isAtEnd && scroller.clientHeight > 0),
+    isAtEnd,
     end() {
       ends.forEach((end) => end());
       document.removeEventListener("visibilitychange", onVisible);

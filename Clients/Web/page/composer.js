@@ -4,6 +4,8 @@ import { t } from "./texts.js";
 import { announce } from "./dialog.js";
 
 const LONGEST = 4000;
+/** A character that can be seen. The server refuses a name without one; see VisibleText.swift. */
+const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /**
  * The input for a message. Enter sends, Shift+Enter starts a new line, Esc leaves the input. Unsent text is kept for
@@ -17,7 +19,7 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave
     on: {
       input: () => {
         changed();
-        if (area.value.trim()) typed();
+        if (VISIBLE.test(area.value)) typed();
         else stopped();
       },
       keydown: (event) => {
@@ -52,22 +54,23 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave
   function submit() {
     const count = length();
     if (count > LONGEST) announce(left.textContent);
-    if (count === 0 || count > LONGEST) return;
+    if (!VISIBLE.test(area.value) || count > LONGEST) return;
     send(area.value);
     area.value = "";
     changed();
     area.focus();
   }
-  let isOwn = false;
+  function written() {
+    return area.value.trim() ? area.value : "";
+  }
   function changed() {
-    isOwn = true;
-    drafts.keep(roomId, area.value.trim() ? area.value : "");
+    drafts.keep(roomId, written());
     draw();
   }
-  /** Shows the draft from an earlier visit, or from another tab, until the person writes here. */
+  /** Shows the draft from an earlier visit, or what has become of it in another tab, such as that it was sent. */
   function takeDraft() {
     const text = drafts.snapshot[roomId] ?? "";
-    if (isOwn || area.value === text) return;
+    if (written() === text) return;
     area.value = text;
     draw();
   }
@@ -75,7 +78,7 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave
     const remaining = area.value.length < LONGEST - 400 ? LONGEST : LONGEST - length();
     text(left, remaining < 400 ? t(remaining < 0 ? "charactersOver" : "charactersLeft", { count: Math.abs(remaining) }) : "");
     left.classList.toggle("over", remaining < 0);
-    button.disabled = area.value.trim() === "" || remaining < 0;
+    button.disabled = !VISIBLE.test(area.value) || remaining < 0;
     fit();
   }
   /** Gives the field the height of its text. */

@@ -137,7 +137,7 @@ export function outsideLink(href, ...children) {
 }
 
 /** A web address, with or without its protocol, or an e-mail address. Its parts are bounded, so that it takes linear time. */
-const ADDRESS = /(?:https?:\/\/|\bwww\.)[^\s<>"`]+|[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,24}\b/gi;
+const ADDRESS = /(?:https?:\/\/|(?<![\p{L}\p{N}_.-])www\.(?=[\p{L}\p{N}]))[^\s<>"`]+|[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,24}\b/giu;
 
 /** Returns the parts of a text: strings, and links for the addresses in it. */
 export function linked(value) {
@@ -164,12 +164,12 @@ function addressLink(address) {
 /** Removes what belongs to the sentence around an address: marks at its end, and brackets that were not opened in it. */
 function withoutEnding(address) {
   const unopened = {};
-  for (const [closing, opening] of [")(", "][", "}{"]) unopened[closing] = address.split(closing).length - address.split(opening).length;
+  for (const [closing, opening] of [")(", "][", "}{", "）（", "」「", "』『", "】【"]) unopened[closing] = address.split(closing).length - address.split(opening).length;
   let end = address.length;
   for (; end > 0; end -= 1) {
     const last = address[end - 1];
     if (unopened[last] > 0) unopened[last] -= 1;
-    else if (!".,;:!?…'’”»".includes(last)) break;
+    else if (!".,;:!?…'’”»。，、；：！？".includes(last)) break;
   }
   return address.slice(0, end);
 }

@@ -6,15 +6,18 @@ const THRESHOLD = 4;
 /**
  * Follows a pointer while it is down. `from(event)` returns whether the press counts, and `begin(event)` whether the
  * drag can begin. Then `move(dx, dy, events)` runs at most once a frame, and `end(isMoved, isCancelled)` once. A drag is
- * cancelled if the browser takes it over, to scroll for example.
+ * cancelled if the browser takes it over, to scroll for example. With `pan(dx, dy)`, a second finger cancels it, too; then
+ * `pan` runs at each move of the first one, with the distance since the last move.
  */
-export function trackPointer(element, { from, begin, move, end }) {
+export function trackPointer(element, { from, begin, move, end, pan = null }) {
   element.addEventListener("pointerdown", (down) => {
     if (down.button !== 0 || !down.isPrimary || !from(down)) return;
     if (!begin(down)) return;
     down.stopPropagation();
     let isMoved = false;
     let events = [];
+    let latest = down;
+    let isPanning = false;
     element.wasDragged = false;
     const flush = onceAFrame(() => {
       const last = events.at(-1);
@@ -25,6 +28,9 @@ export function trackPointer(element, { from, begin, move, end }) {
     });
     const onMove = (event) => {
       if (event.pointerId !== down.pointerId) return;
+      const [dx, dy] = [event.clientX - latest.clientX, event.clientY - latest.clientY];
+      latest = event;
+      if (isPanning) return pan(dx, dy);
       if (!isMoved) {
         if (Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) < THRESHOLD) return;
         isMoved = element.wasDragged = true;
@@ -33,9 +39,16 @@ export function trackPointer(element, { from, begin, move, end }) {
       events.push(...(event.getCoalescedEvents?.().length ? event.getCoalescedEvents() : [event]));
       flush();
     };
+    const onSecond = (event) => {
+      if (!pan || isPanning || event.pointerType !== "touch") return;
+      isPanning = true;
+      events = [];
+      end(isMoved, true);
+    };
     const onEnd = (event) => {
       if (event.pointerId !== down.pointerId) return;
       stop.abort();
+      if (isPanning) return;
       const last = events.at(-1);
       const isCancelled = event.type === "pointercancel";
       if (isMoved && last && !isCancelled) move(last.clientX - down.clientX, last.clientY - down.clientY, events);
@@ -43,6 +56,7 @@ export function trackPointer(element, { from, begin, move, end }) {
       end(isMoved, isCancelled);
     };
     const stop = new AbortController();
+    addEventListener("pointerdown", onSecond, { signal: stop.signal });
     addEventListener("pointermove", onMove, { signal: stop.signal });
     addEventListener("pointerup", onEnd, { signal: stop.signal });
     addEventListener("pointercancel", onEnd, { signal: stop.signal });

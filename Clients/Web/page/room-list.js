@@ -171,10 +171,11 @@ export function roomListView(parlor, redraw) {
     const badges = shownBadges(room, me);
     // The draft of the open room is in view.
     const draft = room.id === selected ? null : drafts.snapshot[room.id];
+    const unsent = parlor.unsentText(room.id);
     const at = rooms.snapshot.order === "content" ? room.updatedAt : rooms.snapshot.order === "messages" ? room.messagesUpdatedAt ?? room.lastActivityAt : room.lastActivityAt;
     const when = relativeTime(at);
-    if (item.room !== room || item.unread !== badges.messages || item.news !== badges.elements || item.draft !== draft || item.when !== when) {
-      Object.assign(item, { room, draft, when });
+    if (item.room !== room || item.unread !== badges.messages || item.news !== badges.elements || item.draft !== draft || item.unsent !== unsent || item.when !== when) {
+      Object.assign(item, { room, draft, unsent, when });
       item.unread = badges.messages;
       const title = room.name ?? t("unnamedRoom");
       text(part.title, title);
@@ -183,7 +184,7 @@ export function roomListView(parlor, redraw) {
       const typists = room.typing;
       part.last.classList.toggle("is-typing", typists.length > 0);
       part.last.classList.toggle("is-draft", !typists.length && Boolean(draft));
-      text(part.last, lastLine(room, draft));
+      text(part.last, lastLine(room, draft, unsent));
       text(part.badge, badgeText(badges.messages) || (room.isNew ? t("newMark") : ""));
       if (item.news !== badges.elements) {
         item.news = badges.elements;
@@ -221,9 +222,10 @@ export function roomListView(parlor, redraw) {
     else row.removeAttribute("aria-current");
   }
 
-  function lastLine({ typing, lastMessage: last, ...room }, draft) {
+  function lastLine({ typing, lastMessage: last, ...room }, draft, unsent) {
     if (typing.length > 0) return typingText({ typing, ...room });
     if (draft) return t("draft", { text: draft });
+    if (unsent !== null) return t("youSaid", { text: unsent });
     if (!last) return t("noMessagesYet");
     return last.senderId === me ? t("youSaid", { text: last.text }) : last.text;
   }
@@ -271,7 +273,7 @@ export function roomListView(parlor, redraw) {
     else if (step < 0) filter.focus();
   }
 
-  const ends = [rooms.subscribe(later), drafts.subscribe(later), parlor.connection.subscribe(later)];
+  const ends = [rooms.subscribe(later), drafts.subscribe(later), parlor.connection.subscribe(later), parlor.unsent.subscribe(later)];
   const clock = setInterval(later, 30_000);
   draw();
   return {

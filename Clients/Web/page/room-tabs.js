@@ -4,7 +4,7 @@ import { t } from "./texts.js";
 import { badgeText } from "../parlor/display.js";
 import { rove } from "./menu.js";
 import { roomAddress, route } from "./route.js";
-import { boardNews, keepBoardNews } from "./unread.js";
+import { boardNews, followBoardNews, keepBoardNews } from "./unread.js";
 
 const TABS = ["chat", "board"];
 /** The tab that was chosen last in each room, until a reload. */
@@ -19,7 +19,8 @@ const lastTab = new Map();
  */
 export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose, onNews }) {
   const { roomId } = board;
-  const news = newsCounter(boardNews(person, roomId) + unseen);
+  let kept = boardNews(person, roomId);
+  const news = newsCounter(kept + unseen);
   let chosen = route().tab ?? lastTab.get(roomId) ?? "chat";
   const badges = TABS.map(() => h("span", { class: "badge", "aria-hidden": "true" }));
   const tabs = TABS.map((id, index) => h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `pane-${id}`, on: { click: () => choose(id) } }, icon(id, 18), t(id), badges[index]));
@@ -41,8 +42,10 @@ export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose, on
     news.note(board.snapshot);
     if (!isTabbed() || chosen === "board") news.clear();
     const counts = [isTabbed() && chosen === "board" ? unread() : 0, news.count];
-    if (boardNews(person, roomId) !== news.count) {
-      keepBoardNews(person, roomId, news.count);
+    // Only what has changed here, because another tab that has the room open keeps its own count.
+    if (kept !== news.count) {
+      kept = news.count;
+      keepBoardNews(person, roomId, kept);
       onNews();
     }
     tabs.forEach((tab, index) => {
@@ -52,21 +55,32 @@ export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose, on
     });
   }
 
-  return { element, choose, draw, end: board.subscribe(draw) };
+  /** Another tab has changed what is stored: the person has looked at the board there, or is looking at it here. */
+  function onOtherTab() {
+    const stored = boardNews(person, roomId);
+    if (stored > 0 && (document.hidden || (isTabbed() && chosen !== "board"))) return;
+    kept = stored;
+    if (stored === 0) news.clear();
+    draw();
+  }
+
+  const ends = [board.subscribe(draw), followBoardNews(onOtherTab)];
+  return { element, choose, draw, end: () => ends.forEach((end) => end()) };
 }
 
 /**
  * Counts the elements of others that are new on a board. The first elements that it shows are those that this device had
- * seen before. What the server adds to them was created since, so it may be what `unseen` counts.
+ * seen before. What the server adds to them was created since, so it may be what `unseen` counts. Once the board is
+ * complete, its newest elements of others are the unseen ones, so that one that is deleted counts no more.
  */
-function newsCounter(unseen) {
+export function newsCounter(unseen) {
   let base = unseen;
   let known = null;
   let isComplete = false;
-  const fresh = new Set();
+  let fresh = new Set();
   return {
     get count() {
-      return isComplete ? base + fresh.size : Math.max(base, fresh.size);
+      return Math.max(base, fresh.size);
     },
     note({ elements, isVerified }) {
       const ids = new Set(elements.map(({ id }) => id));
@@ -74,9 +88,10 @@ function newsCounter(unseen) {
       for (const { id, isOwn } of known ? elements : []) if (!isOwn && !known.has(id)) fresh.add(id);
       if (ids.size > 0 || isVerified) known = ids;
       if (!isVerified || isComplete) return;
-      base = this.count;
+      const others = elements.filter(({ isOwn }) => !isOwn);
+      fresh = new Set(others.slice(Math.max(0, others.length - this.count)).map(({ id }) => id));
+      base = 0;
       isComplete = true;
-      fresh.clear();
     },
     clear() {
       base = 0;

@@ -15,7 +15,7 @@ const TABBED = matchMedia("(max-width: 73.6875em)");
 
 /**
  * One open room: its name and people above the conversation and the board.
- * @param onNews runs when the badge of its board has changed.
+ * @param onNews runs when the badge of its board has changed, or its newest messages have come into view.
  */
 export function roomView(parlor, roomId, onNews) {
   // Opening the room marks its elements as seen, also while only the conversation is shown.
@@ -39,8 +39,9 @@ export function roomView(parlor, roomId, onNews) {
     return person ? personName(person) : null;
   };
   const unread = () => room()?.badges.messages ?? 0;
-  const chat = chatView(parlor, opened.conversation, { me, nameOf, unread });
+  const chat = chatView(parlor, opened.conversation, { me, nameOf, unread, onEnd: onNews });
   const board = boardView(opened.board, {
+    drafts: parlor.drafts,
     isEmpty: () => room()?.elementCount === 0,
     hasAnswered: () => room()?.createdBy === me || opened.conversation.snapshot.items.some((item) => item.isOwn),
   });

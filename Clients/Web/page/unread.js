@@ -10,7 +10,8 @@ let isDue = false;
  * The news of boards that were behind the messages since their rooms were opened, which is when the server counts them as
  * seen: the number of elements, by person and room.
  */
-let news = JSON.parse(chosen("news", "{}"));
+let news = storedNews({});
+addEventListener("storage", ({ key }) => key === "parlor.news" && (news = storedNews({})));
 /** Runs work that is not urgent when the page is idle. */
 const whenIdle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 200));
 
@@ -26,9 +27,22 @@ export function boardNews(person, roomId) {
   return news[`${person}/${roomId}`] ?? 0;
 }
 
+/** Runs `listener` when another tab has changed the news. Returns a function that ends this. */
+export function followBoardNews(listener) {
+  const onStorage = ({ key }) => key === "parlor.news" && listener();
+  addEventListener("storage", onStorage);
+  return () => removeEventListener("storage", onStorage);
+}
+
 export function keepBoardNews(person, roomId, count) {
-  news = { ...news, [`${person}/${roomId}`]: count || undefined };
+  // Another tab may have kept the news of other rooms meanwhile.
+  news = { ...storedNews(news), [`${person}/${roomId}`]: count || undefined };
   keepChoice("news", JSON.stringify(news));
+}
+
+function storedNews(otherwise) {
+  const stored = chosen("news", null);
+  return stored === null ? otherwise : JSON.parse(stored);
 }
 
 export function forgetBoardNews() {

@@ -214,9 +214,16 @@ export class Account {
     this.outbox.removeLane(boardLane(roomId));
   }
 
+  /** Notes whether a request waits for long. Without a connection that is known already. */
+  noteSlow(isSlow) {
+    if (this.#connection.snapshot.state !== "connected") return;
+    this.#connection.set({ isSlow });
+    if (isSlow) this.#forward({ type: "slow" });
+  }
+
   #take(update) {
     const { type, failure, retryAt } = update;
-    if (type === "slow") return this.#connection.set({ isSlow: update.isSlow });
+    if (type === "slow") return this.noteSlow(update.isSlow);
     if (type === "joined") return this.rooms.noteJoined(update.room);
     if (type === "connecting") this.#connection.set({ state: "connecting", failure: null });
     if (type === "connected") {

@@ -42,7 +42,7 @@ export class Cache {
     return this.#write([[`${roomId}/elements`, elements]]);
   }
 
-  /** Returns the drafts as `[roomId, text]`. */
+  /** Returns the drafts as `[key, text]`. */
   async drafts() {
     const prefix = `${this.#prefix}drafts/`;
     const kept = await this.#storage.readAll(prefix).catch(() => []);
@@ -55,7 +55,7 @@ export class Cache {
 
   /** Removes a room that the person no longer belongs to. */
   remove(roomId) {
-    return this.#write([`${roomId}/messages`, `${roomId}/elements`, `drafts/${roomId}`].map((name) => [name, undefined]));
+    return this.#write([`${roomId}/messages`, `${roomId}/elements`, `drafts/${roomId}`, `drafts/${roomId}/note`].map((name) => [name, undefined]));
   }
 
   /** Ends caching. What is cached stays as it is. */

@@ -218,6 +218,8 @@ export class Conversation extends Observable {
       if (!isWhole) this.#losses += 1;
       this.#loading.recovered(isWhole);
     }
+    // The server may not be able to say that somebody has stopped.
+    if (type === "slow") this.#typists.clear();
     if (type === "disconnected") {
       this.#losses += 1;
       this.#typists.clear();

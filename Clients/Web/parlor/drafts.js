@@ -4,7 +4,7 @@ import { Pause } from "./timing.js";
 /** The delay before a write, in milliseconds. What is typed in this time is part of the same write. */
 const PAUSE = 500;
 
-/** The messages that the person is still writing, by room. See parlor.d.ts. */
+/** What the person is still writing, by room, or by room and kind. See parlor.d.ts. */
 export class Drafts extends Observable {
   #platform;
   #cache;
@@ -12,6 +12,8 @@ export class Drafts extends Observable {
   #userId;
   /** "" stands for a draft that was removed here, so that a late read does not bring it back. */
   #texts = new Map();
+  /** The drafts that this tab has last stored, or taken from another tab. */
+  #shared = new Map();
   /** The rooms whose drafts are not stored yet. */
   #changed = new Set();
   #pause = null;
@@ -22,7 +24,7 @@ export class Drafts extends Observable {
     this.#cache = cache;
     this.#channel = channel;
     this.#userId = userId;
-    channel.listen("drafts", (content) => content.userId === userId && this.#take(content.drafts));
+    channel.listen("drafts", (content) => content.userId === userId && this.#take(content.drafts.filter((draft) => this.#follows(draft))));
   }
 
   makeSnapshot() {
@@ -37,7 +39,8 @@ export class Drafts extends Observable {
   keep(roomId, text) {
     if ((this.#texts.get(roomId) ?? "") === text) return;
     this.#changed.add(roomId);
-    this.#take([[roomId, text]]);
+    this.#texts.set(roomId, text);
+    this.invalidate();
     if (this.#pause) return;
     this.#pause = new Pause(this.#platform, PAUSE);
     this.#pause.done.then((isOver) => isOver && this.flush());
@@ -48,14 +51,30 @@ export class Drafts extends Observable {
     this.#pause?.cancel();
     this.#pause = null;
     if (this.#changed.size === 0) return;
-    const drafts = [...this.#changed].map((roomId) => [roomId, this.#texts.get(roomId)]);
+    const drafts = [...this.#changed].map((roomId) => [roomId, this.#texts.get(roomId), this.#shared.get(roomId) ?? ""]);
     this.#changed.clear();
+    this.#share(drafts);
     this.#channel.post("drafts", { userId: this.#userId, drafts });
     await this.#cache.keepDrafts(drafts);
   }
 
+  /**
+   * Returns whether another tab's draft continues the one that is here, such as when it was sent there. If not, the
+   * person has gone on writing here, and that stays.
+   */
+  #follows([roomId, , before]) {
+    const text = this.#texts.get(roomId) ?? "";
+    return text === before || (text === "" && !this.#changed.has(roomId));
+  }
+
+  /** Takes drafts that are stored already. */
   #take(drafts) {
+    this.#share(drafts);
     for (const [roomId, text] of drafts) this.#texts.set(roomId, text);
     this.invalidate();
+  }
+
+  #share(drafts) {
+    for (const [roomId, text] of drafts) this.#shared.set(roomId, text);
   }
 }

@@ -3,6 +3,8 @@ import { Pause } from "./timing.js";
 
 /** The time limit of a request, in milliseconds. */
 const TIMEOUT = 20_000;
+/** The time, in milliseconds, without an answer after which the connection counts as slow, as in link.js. */
+const SLOW_AFTER = 8_000;
 /** The longest pause, in seconds, that a server can ask for. */
 const LONGEST_WAIT = 3_600;
 
@@ -10,10 +12,13 @@ const LONGEST_WAIT = 3_600;
 export class Caller {
   #platform;
   #server;
+  #onSlow;
 
-  constructor(platform, server) {
+  /** @param onSlow runs with true when a request waits for long, and with false at each answer. */
+  constructor(platform, server, onSlow = () => {}) {
     this.#platform = platform;
     this.#server = server;
+    this.#onSlow = onSlow;
   }
 
   /**
@@ -33,6 +38,8 @@ export class Caller {
     const stop = new AbortController();
     const timeout = new Pause(this.#platform, TIMEOUT);
     timeout.done.then((isLate) => isLate && stop.abort());
+    const slow = new Pause(this.#platform, SLOW_AFTER);
+    slow.done.then((isOver) => isOver && this.#onSlow(true));
     const abort = () => stop.abort();
     signal?.addEventListener("abort", abort);
     if (signal?.aborted) abort();
@@ -47,8 +54,10 @@ export class Caller {
       throw ClientFailure.offline(`The server was not reached (${error?.message ?? error}).`);
     } finally {
       timeout.cancel();
+      slow.cancel();
       signal?.removeEventListener("abort", abort);
     }
+    this.#onSlow(false);
     return read(response, text, headers["X-Request-Id"]);
   }
 }

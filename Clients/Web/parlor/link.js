@@ -32,7 +32,7 @@ export class SocketLink {
    * Connects.
    * @param connect `connectWebSocket` or `connectPolling`.
    * @param handlers `onEvent(name, data)` for each event; `onSlow(isSlow)`, which is called with true when a request
-   * waits for long, and with false at each ack; and `onEnd(failure)`, which is called once.
+   * waits for long, and with false at each ack, and at each packet while no request waits; and `onEnd(failure)`, which is called once.
    */
   constructor(platform, connect, address, handlers) {
     this.#platform = platform;
@@ -125,6 +125,8 @@ export class SocketLink {
   #receive(text) {
     if (this.failure) return;
     this.#heardAt = this.#platform.now();
+    // A request over HTTP may have been given up before the server went on.
+    if (this.#acks.size === 0) this.#handlers.onSlow(false);
     let packet;
     try {
       packet = parsePacket(text);

@@ -207,7 +207,10 @@ export interface Connection {
   readonly state: "idle" | "connecting" | "connected" | "offline" | "ended";
   /** True if everything missed has been received, so what is shown is current. */
   readonly isCaughtUp: boolean;
-  /** True from the moment when a request has waited 8 s for an answer, until an answer comes or the connection ends. */
+  /**
+   * True from the moment when a request, over the socket or HTTP, has waited 8 s for an answer, until an answer comes,
+   * anything else comes while no request waits on the socket, or the connection ends.
+   */
   readonly isSlow: boolean;
   readonly transport: "websocket" | "polling" | null;
   readonly failure: ClientFailure | null;
@@ -234,6 +237,8 @@ export class Parlor {
   readonly connection: Observable<Connection>;
   /** The numbers of the person's waiting and failed changes, in all rooms. */
   readonly unsent: Observable<{ readonly waiting: number; readonly failed: number }>;
+  /** The text of a room's newest message that the server does not have yet, or has refused; null if there is none. */
+  unsentText(roomId: string): string | null;
 
   /**
    * Reads the stored session, and connects if there is one. Resolves when it is known whether somebody is signed in.
@@ -401,6 +406,8 @@ export class Rooms implements Observable<RoomsSnapshot> {
 /**
  * The messages that the person is still writing, by room; a room without one is missing. They are read soon after
  * `start()`, stay on this device until the person signs out or loses the room, and are the same in all tabs.
+ *
+ * A note that is being written for a room's board can be kept under `<roomId>/note`.
  */
 export class Drafts implements Observable<{ readonly [roomId: string]: string }> {
   readonly snapshot: { readonly [roomId: string]: string };

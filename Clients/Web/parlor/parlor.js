@@ -1,5 +1,6 @@
 import { Account } from "./account.js";
 import { TabChannel } from "./channel.js";
+import { messagesLane } from "./conversation.js";
 import { ClientFailure } from "./failure.js";
 import { Caller } from "./http.js";
 import { Observable, Value } from "./observable.js";
@@ -33,7 +34,7 @@ export class Parlor {
     this.connection = new Value(IDLE);
     this.unsent = new Unsent();
     this.session = new Session({
-      caller: new Caller(platform, this.#address),
+      caller: new Caller(platform, this.#address, (isSlow) => this.#account?.noteSlow(isSlow)),
       storage: this.#storage,
       platform,
       channel: this.#channel,
@@ -70,6 +71,10 @@ export class Parlor {
   rest() {
     this.#isResting = true;
     this.#account?.rest();
+  }
+
+  unsentText(roomId) {
+    return this.#account?.outbox.entries(messagesLane(roomId)).at(-1)?.change.text ?? null;
   }
 
   async flush() {

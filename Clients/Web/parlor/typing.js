@@ -59,7 +59,7 @@ export class TypingSignal {
 
 /**
  * The other people who type in a room, until the server says that they stopped, their message arrives, or the
- * connection is lost.
+ * connection is lost or slow.
  *
  * There is no time limit: the server does not pass on renewals, and always sends the end.
  */

@@ -76,5 +76,11 @@ class Person:
     def edit(self, room: str, element: dict, **content):
         self._ask("PATCH", f"/api/rooms/{room}/elements/{element['id']}", {"content": content})
 
+    def take_away(self, room: str, element: dict):
+        self._ask("DELETE", f"/api/rooms/{room}/elements/{element['id']}")
+
+    def clear(self, room: str):
+        self._ask("DELETE", f"/api/rooms/{room}/elements")
+
     def elements(self, room: str) -> list[dict]:
         return self._ask("GET", f"/api/rooms/{room}/elements")

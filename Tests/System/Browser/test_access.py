@@ -118,6 +118,17 @@ def test_on_a_touch_screen_no_keyboard_opens_with_a_room(ada, ben, open_window):
     assert not window.focused()["isVisible"], "of the ring around it, only a bar would be in view"
 
 
+def test_on_a_touch_screen_no_keyboard_opens_when_one_jumps_to_new_messages(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, *(f"number {number}" for number in range(60)))
+    window = open_window(width=390, height=780, touch=True)
+    window.enter(ada)
+    window.row("Kitchen").click()
+    window.shows(".jump").click()
+    window.lacks(".jump")
+    window.until(lambda: window.focused()["class"] == "scroller", "the messages have the focus")
+
+
 def test_the_name_of_a_row_is_short_and_has_the_time(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     ben.send(room, "x" * 4000)

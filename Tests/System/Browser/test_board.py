@@ -127,6 +127,34 @@ def test_what_one_deletes_moves_or_resizes_is_undone_for_both_and_once(pair, ada
     assert len(ada.elements(room)) == 2
 
 
+def test_a_double_click_deletes_one_note_and_its_toast_goes_when_it_is_undone(pair, ada):
+    first, second, room = pair
+    ada.put(room, "stays")
+    note = ada.put(room, "goes", x=360)
+    first.item(note).click()
+    ActionChains(first.driver).double_click(first.shows('.item-bar [aria-label="Delete"]')).perform()
+    second.lacks(".item", "goes")
+    first.shows(".toast", "Note deleted")
+    assert [e["content"]["text"] for e in ada.elements(room)] == ["stays"]
+    first.chord(Keys.CONTROL, "z")
+    first.lacks(".toast")
+    second.shows(".item", "goes")
+
+
+def test_an_address_in_a_note_is_a_link_and_drags_the_note(pair, ada):
+    first, second, room = pair
+    ada.put(room, f"see {ada.address}/healthz and <b>")
+    link = first.shows(".item .note a")
+    assert first.one(".item .note").text == f"see {ada.address}/healthz and <b>"
+    windows = len(first.driver.window_handles)
+    first.drag(link, 90, 100)
+    second.until(lambda: ada.elements(room)[0]["position"] == {"x": 150, "y": 160}, "it is dragged")
+    assert len(first.driver.window_handles) == windows, "and nothing is opened"
+    link.click()
+    first.until(lambda: len(first.driver.window_handles) == windows + 1, "it is opened")
+    assert ada.elements(room)[0]["position"] == {"x": 150, "y": 160}
+
+
 def test_links_strokes_and_images_are_added(pair, ada):
     first, second, room = pair
     first.all(".tool")[2].click()
@@ -197,6 +225,25 @@ def test_of_what_both_edit_at_once_both_are_shown_and_neither_is_lost(pair, ada,
     first.shows("dialog .danger", "Replace").click()
     second.shows(".item", "by Ben and Ada")
     assert len(ada.elements(room)) == 2
+
+
+def test_what_the_other_changes_while_one_is_asked_is_shown_before_it_is_replaced(pair, ada, ben):
+    first, second, room = pair
+    note = ada.put(room, "mine")
+    field = begin_edit(first, note, " by Ada")
+    ben.edit(room, note, text="by Ben")
+    first.shows(f'.item[data-id="{note["id"]}"]', "by Ben")
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.shows("dialog figure", "by Ben")
+    ben.edit(room, note, text="unseen words")
+    first.shows(f'.item[data-id="{note["id"]}"]', "unseen words")
+    first.shows("dialog .danger", "Replace").click()
+    first.shows("dialog figure", "unseen words")
+    assert ada.elements(room)[0]["content"]["text"] == "unseen words"
+    first.shows("dialog .danger", "Replace").click()
+    second.shows(".item", "mine by Ada")
+    first.lacks("dialog")
+    assert len(ada.elements(room)) == 1
 
 
 def test_a_note_that_was_deleted_while_it_was_edited_is_saved_as_a_new_one(pair, ada):
@@ -349,6 +396,41 @@ def test_a_half_written_note_is_discarded_only_on_purpose(pair, ada):
     assert ada.elements(room) == []
 
 
+def test_a_half_written_note_outlives_a_reload_and_leaving_the_room_until_it_is_added_or_discarded(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window()
+    window.enter(ada, room)
+
+    def held() -> str:
+        window.all(".tool")[0].click()
+        return window.shows("dialog textarea").get_attribute("value")
+
+    assert held() == ""
+    window.one("dialog textarea").send_keys("half a note")
+    window.until(lambda: window.stored(f"{ada.id}/cache/drafts/{room}/note") == "half a note", "it is stored")
+    window.reload()
+    window.shows(".composer textarea")
+    assert window.one(".composer textarea").get_attribute("value") == ""
+    assert held() == "half a note"
+    window.press(Keys.ESCAPE)
+    window.lacks("dialog")
+    assert held() == "half a note", "nobody has discarded it"
+    window.one("dialog textarea").send_keys(", and more")
+    window.run("location.hash = '#/'")
+    window.lacks("dialog")
+    window.row("Kitchen").click()
+    window.shows(".composer textarea")
+    assert held() == "half a note, and more"
+    window.one("dialog textarea").send_keys(Keys.CONTROL + Keys.ENTER)
+    window.shows(".item", "half a note, and more")
+    assert held() == ""
+    window.one("dialog textarea").send_keys("discarded")
+    window.press(Keys.ESCAPE)
+    window.shows("dialog .danger", "Discard").click()
+    window.lacks("dialog")
+    assert held() == ""
+
+
 def test_a_finger_scrolls_a_note_and_drags_it_only_after_a_tap(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     note = ada.put(room, "\n".join(f"line {number}" for number in range(40)), x=60, y=160)
@@ -367,6 +449,41 @@ def test_a_finger_scrolls_a_note_and_drags_it_only_after_a_tap(ada, ben, open_wi
     window.swipe(item, 30, 30, end="touchCancel")
     window.until(lambda: window.box(item)[:2] == [100, 210], "a drag that the system ends goes back")
     window.until(lambda: ada.elements(room)[0]["position"] == {"x": 100, "y": 210}, "for the other, too")
+
+
+def test_the_browser_asks_before_an_edit_is_lost_with_the_page(pair, ada):
+    first, _, room = pair
+    note = ada.put(room, "mine")
+    asks = lambda: first.run("return !dispatchEvent(new Event('beforeunload', { cancelable: true }))")  # noqa: E731
+    field = begin_edit(first, note, " and more")
+    assert asks()
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    first.lacks("dialog")
+    assert not asks()
+
+
+def test_two_fingers_scroll_the_board_while_one_draws(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.put(room, "near")
+    ada.put(room, "far", x=900, y=1800)
+    window = board_on_a_phone(open_window, ada)
+    window.shows(".item", "near")
+    window.shows('.tool[aria-label="Draw"]').click()
+    window.shows(".plane.is-drawing")
+    scrolled = lambda: window.run("return document.querySelector('.plane').scrollTop")  # noqa: E731
+    before = scrolled()
+    touch = lambda type, *points: window.command(  # noqa: E731
+        "Input.dispatchTouchEvent", type=type, touchPoints=[{"x": x, "y": y, "id": id} for id, (x, y) in enumerate(points)])
+    touch("touchStart", (100, 600))
+    touch("touchMove", (100, 590))
+    touch("touchStart", (100, 590), (200, 590))
+    for step in range(1, 11):
+        touch("touchMove", (100, 590 - 20 * step), (200, 590 - 20 * step))
+    touch("touchEnd")
+    window.until(lambda: 150 < scrolled() - before < 250, "it is scrolled")
+    window.lacks(".draft path")
+    window.swipe(window.one(".plane"), 60, 40)
+    window.until(lambda: len(ada.elements(room)) == 3, "one finger draws")
 
 
 @pytest.mark.parametrize("width", [320, 390])
@@ -418,6 +535,54 @@ def test_a_phone_shows_how_much_is_new_behind_the_other_tab(ada, ben, open_windo
     window.lacks(".tabs .badge")
     ben.put(room, "fourth")
     window.shows("#tab-board .badge", "1")
+
+
+def test_what_was_deleted_before_one_saw_it_counts_no_more(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    first = ben.put(room, "first")
+    ben.put(room, "second")
+    window = open_window(width=1024, height=780)
+    window.enter(ada)
+    news = lambda: window.run("return document.querySelector('.room-row .badge.quiet').textContent")  # noqa: E731
+    window.until(lambda: news() == "2", "both are new")
+    window.row("Kitchen").click()
+    window.shows("#tab-board .badge", "2")
+    window.until(lambda: len(window.all(".item")) == 2 and ada.badges(room)["elements"] == 0, "the room is open")
+    ben.take_away(room, first)
+    window.shows("#tab-board .badge", "1")
+    window.until(lambda: news() == "1", "in the list, too")
+    ben.put(room, "third")
+    window.shows("#tab-board .badge", "2")
+    ben.clear(room)
+    window.lacks("#tab-board .badge")
+    window.until(lambda: news() == "", "in the list, too")
+
+
+def test_two_tabs_keep_the_news_of_boards_together(ada, ben, open_window):
+    kitchen, garden = ada.room_with(ben, "Kitchen"), ada.room_with(ben, "Garden")
+    ben.put(kitchen, "first")
+    ben.put(garden, "second")
+    window = open_window(width=1024, height=780)
+    window.enter(ada)
+    news = lambda: sorted(window.run("return [...document.querySelectorAll('.room-row .badge.quiet')].map((e) => e.textContent)"))  # noqa: E731
+    window.until(lambda: news() == ["1", "1"], "both have news")
+    one = window.driver.current_window_handle
+    two = window.open_tab()
+    window.shows(".side-head")
+    for handle, room in ((one, kitchen), (two, garden)):
+        window.driver.switch_to.window(handle)
+        window.run("location.hash = arguments[0]", f"#/room/{room}")
+        window.shows("#tab-board .badge", "1")
+        window.until(lambda: ada.badges(room)["elements"] == 0, "for the server, it is seen")  # noqa: B023
+    for handle in (one, two):
+        window.driver.switch_to.window(handle)
+        window.until(lambda: news() == ["1", "1"], "both tabs know both")
+    window.driver.switch_to.window(one)
+    window.run("location.hash = arguments[0]", f"#/room/{garden}")
+    window.shows("#tab-board .badge", "1").click()
+    window.driver.switch_to.window(two)
+    window.lacks("#tab-board .badge")
+    window.until(lambda: news() == ["", "1"], "it was looked at in the other tab")
 
 
 @pytest.mark.parametrize("width", [390, 1024])

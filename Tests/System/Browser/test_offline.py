@@ -27,6 +27,7 @@ def test_what_is_written_while_the_server_is_stopped_goes_out_once(own_parlor, a
     window.write("while away")
     window.shows(".state", "Waiting")
     window.shows(".banner", "1")
+    window.shows(".room-row .last", "You: while away")
     own_parlor.start_again()
     window.lacks(".banner")
     window.wait_until_sent()
@@ -119,6 +120,20 @@ def test_a_server_that_does_not_answer_is_noticed_long_before_the_connection_cou
     window.wait_until_sent()
     window.write("and on")
     window.wait_until_sent()
+    window.lacks(".banner")
+
+
+def test_a_server_that_does_not_answer_over_http_is_noticed_too(own_parlor, alone):
+    window, ada, room = alone
+    window.until(lambda: ada.sees(ada, room) and ada.badges(room)["messages"] == 0, "nothing waits on the socket")
+    own_parlor.process.signal(signal.SIGSTOP)
+    try:
+        window.shows(".name-button").click()
+        window.shows(".name-form input").send_keys("Pantry" + Keys.ENTER)
+        window.shows(".banner", "longer than usual")
+    finally:
+        own_parlor.process.signal(signal.SIGCONT)
+    window.shows(".name-button", "Pantry")
     window.lacks(".banner")
 
 

@@ -190,6 +190,17 @@ def test_a_message_that_is_too_long_is_not_sent_and_says_by_how_much(pair):
     first.lacks(".bubble")
 
 
+def test_a_message_that_shows_nothing_is_not_sent(pair, ada):
+    first, _, room = pair
+    for text in ("\u200b\u2060", "\u2800 \u3164", "\u202e"):
+        first.write(text)
+        assert first.run("return document.querySelector('.composer [type=submit]').disabled"), text.encode()
+        first.one(".composer textarea").clear()
+    first.write("\u200bseen")
+    first.wait_until_sent()
+    assert ada.texts(room) == ["\u200bseen"]
+
+
 def test_a_message_is_deleted_for_both(pair):
     first, second, _ = pair
     first.write("a mistake")
@@ -268,6 +279,23 @@ def test_who_jumps_to_the_latest_message_has_read_the_room(ada, ben, open_window
     window.shows(".bubble", "number 669")
     window.until(lambda: window.badge("Kitchen") == "" and window.driver.title.startswith("Kitchen"), "none is unread")
     window.until(lambda: ada.badges(room)["messages"] == 0, "the server knows")
+
+
+def test_who_goes_to_the_end_without_a_connection_has_no_unread_messages_in_the_list(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, *(f"number {number}" for number in range(150)))
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".fresh")
+    window.until(lambda: window.badge("Kitchen") == "99+", "some are unread")
+    window.until(lambda: window.run(IS_IN_VIEW, "number 0"), "the first of them")
+    window.cut(True)
+    window.run("dispatchEvent(new Event('offline'))")
+    window.shows(".banner")
+    # What had to be drawn for that.
+    window.driver.execute_async_script(TWO_FRAMES)
+    window.shows(".jump", "new messages").click()
+    window.until(lambda: window.badge("Kitchen") == "" and window.driver.title.startswith("Kitchen"), "none is unread")
 
 
 def test_what_was_skipped_is_read_also_if_it_was_never_loaded(ada, ben, open_window):

@@ -286,3 +286,20 @@ def test_where_site_data_is_blocked_one_signs_in_and_writes_and_reads_that_it_do
         window.shows("input[name=username]")
     finally:
         window.close()
+
+
+def test_a_draft_that_was_sent_in_one_tab_is_gone_in_the_other(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window()
+    window.enter(ada, room)
+    held = lambda: window.one(".composer textarea").get_attribute("value")  # noqa: E731
+    window.write("send me once", send=False)
+    window.until(lambda: window.stored(f"{ada.id}/cache/drafts/{room}") == "send me once", "it is stored")
+    first = window.driver.current_window_handle
+    window.open_tab()
+    window.until(lambda: held() == "send me once", "the draft")
+    window.write("")
+    window.wait_until_sent()
+    window.driver.switch_to.window(first)
+    window.until(lambda: held() == "", "it is gone here, too")
+    assert ada.texts(room) == ["send me once"]

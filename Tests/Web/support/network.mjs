@@ -23,7 +23,7 @@ export class Network {
     let count = 0;
     const name = `${user.username}-${this.devices.length}`;
     const platform = browserPlatform({
-      ...this.clock, now: this.clock.now, isOffline: () => wires.isOffline, random: this.random, makeId: () => `${name}-${++count}`, fetch: wires.fetch, WebSocket: wires.WebSocket, locks, BroadcastChannel,
+      ...this.clock, now: this.clock.now, isOffline: () => wires.isOffline, random: this.random, makeId: () => `${name}-${++count}`, fetch: (...rest) => wires.fetch(...rest), WebSocket: wires.WebSocket, locks, BroadcastChannel,
     });
     const isKept = await storage.read("session").catch(() => undefined);
     const session = { ...this.parlor.openSession(user), attemptId: name };
