@@ -10,8 +10,9 @@ from types import SimpleNamespace
 MOST_SLOWER = 2.0
 FLOOR = 0.015  # seconds
 MEMORY = 256.0  # MB, the kernel's for the connections included
-# The kernel's for connections that the server has closed: no limit of the server counts it, so it must not last.
-KEPT_MEMORY = 16.0
+# The kernel's for connections that the server is closing. The limit of connections of an address bounds it: a thousand that
+# take 17 KB each.
+KEPT_MEMORY = 32.0
 # Seconds after which an attempt counts as failed.
 slower_than = SimpleNamespace(newcomers=0.5, operations=3.0, sign_ins=4.0)
 
