@@ -22,8 +22,15 @@ extension Accounts {
     @discardableResult
     func renewKeys() -> Task<Void, any Error> {
         Task {
-            var left = true
-            while left { left = try await database.write { try PeopleStore($0).renewKeys(limit: 500) > 0 } }
+            var last = ""
+            while true {
+                let old = try await database.read { [last] in
+                    try PeopleStore($0).peopleWithOldKeys(after: last, limit: 500)
+                }
+                guard let end = old.last else { return }
+                try await database.write { try PeopleStore($0).renewKeys(of: old) }
+                last = end.id
+            }
         }
     }
 

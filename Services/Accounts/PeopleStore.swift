@@ -48,19 +48,21 @@ struct PeopleStore {
         return .done
     }
 
-    /// Computes the keys of some people who were registered before keys had one normal form.
-    ///
-    /// - Returns: the number of these people.
-    func renewKeys(limit: Int) throws -> Int {
-        let old = try connection.all("SELECT id, first_name FROM people WHERE has_old_key = 1 LIMIT $1", limit) {
-            (id: $0.text(0), firstName: $0.text(1))
-        }
-        for person in old {
+    typealias NamedPerson = (id: String, firstName: String)
+
+    /// Returns people who were registered before keys had one normal form, by id.
+    func peopleWithOldKeys(after id: String, limit: Int) throws -> [NamedPerson] {
+        try connection.all(
+            "SELECT id, first_name FROM people WHERE id > $1 AND has_old_key = 1 ORDER BY id LIMIT $2", id, limit
+        ) { (id: $0.text(0), firstName: $0.text(1)) }
+    }
+
+    func renewKeys(of people: [NamedPerson]) throws {
+        for person in people {
             try connection.execute(
                 "UPDATE people SET first_name_key = $2, has_old_key = 0 WHERE id = $1", person.id,
                 person.firstName.searchKey)
         }
-        return old.count
     }
 
     /// Replaces a person's hash if it is the known one.
@@ -168,8 +170,8 @@ struct PeopleStore {
         ORDER BY username_key LIMIT $5
         """
 
-    /// The same people, found in the order of the page. A page ends after `limit` of them, so more matches make it faster.
-    /// The concatenations keep both engines from collecting all matches by index and sorting them.
+    /// The same people, found in the order of the page: a page ends after `limit` of them. It reads all people in between,
+    /// so matches that sort last are slow. The concatenations keep both engines from sorting all matches.
     private static let peopleInOrder = """
         SELECT \(accountColumns) FROM people
         WHERE username_key > $1

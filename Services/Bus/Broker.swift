@@ -213,7 +213,7 @@ final class Broker {
     func pause(of peer: BrokerPeer) -> Duration? {
         let excess = peer.paidUntil - now - settings.burst
         guard peer.phase == .open, excess > .zero else { return nil }
-        counters.paces += 1
+        counters.throttled += 1
         return excess
     }
 

@@ -46,7 +46,7 @@ public struct BrokerCounters: Sendable, Equatable {
     /// How often a sender had to wait for a receiver.
     public internal(set) var holds = 0
     /// How often a sender had to wait because of its rate.
-    public internal(set) var paces = 0
+    public internal(set) var throttled = 0
     public internal(set) var refusedPeers = 0
     public internal(set) var forbidden = 0
 }

@@ -96,7 +96,7 @@ extension BusServer {
         counter("bus_malformed_total", "Lines that made no sense", \.malformed)
         counter("bus_slow_consumers_total", "Peers cut off for not reading", \.slowConsumers)
         counter("bus_holds_total", "Times that a sender had to wait for a slow receiver", \.holds)
-        counter("bus_paces_total", "Times that a sender had to wait because of its rate", \.paces)
+        counter("bus_throttled_total", "Times that a sender had to wait because of its rate", \.throttled)
         counter("bus_refused_peers_total", "Connections that never got past hello", \.refusedPeers)
         counter("bus_forbidden_total", "Lines refused because the peer has no right to them", \.forbidden)
     }

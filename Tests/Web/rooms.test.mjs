@@ -235,7 +235,7 @@ test("presence is that of others in the open room, as long as there is a connect
   assert.deepEqual(present(other), [], "one's own other device");
 });
 
-test("presence that an event has told since the join is newer than the answer to it", async () => {
+test("a presence event that follows the join wins over the answer to the join", async () => {
   const { clock, a, b, roomId } = await pair();
   const [socket] = a.wires.sockets;
   const { deliver } = socket;

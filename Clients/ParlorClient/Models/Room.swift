@@ -17,7 +17,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var lastActivityAt: Date
     public var lastActivityType: ActivityType
     /// True if somebody has the room open. In a ``RoomList``, true only if another person has it open while it is open
-    /// here and there is a connection: the server tells nobody else.
+    /// here and there is a connection: the server notifies nobody else.
     public var isActive: Bool
     public var participants: [Participant]
     public var elementCount: Int

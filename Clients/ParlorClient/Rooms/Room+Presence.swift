@@ -1,4 +1,4 @@
-// Presence is known only in the rooms that are open here, while the socket is connected: the server tells it to the
+// Presence is known only in the rooms that are open here, while the socket is connected: the server sends it to the
 // sockets that have joined a room, and does not replay it.
 
 extension Room {

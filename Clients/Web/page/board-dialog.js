@@ -16,10 +16,10 @@ export function swatches(kind, chosen, choose) {
 /**
  * Asks for the content of an element. Resolves with all fields of the dialog, or with undefined if it was cancelled.
  * @param isSaved runs with the fields before the dialog closes. If it resolves with false, the dialog stays open.
- * @param keep runs with the fields at each change of what is written. Without it, the browser asks before what was
- * written is lost with the page.
+ * @param keep runs with the fields at each change. Without it, the browser asks before the page is left and what was
+ * written is lost.
  */
-export function itemDialog(type, content, isNew, isSaved = async () => true, keep = () => addEventListener("beforeunload", warn)) {
+export function itemDialog(type, content, { isNew = false, isSaved = async () => true, keep = () => addEventListener("beforeunload", warn) }) {
   const action = isNew ? t("add") : t("save");
   const dialog = openDialog(t(type), (close) => {
     const problem = h("p", { class: "problem", role: "alert", hidden: true });

@@ -20,7 +20,7 @@ export function elementEditing(board, put) {
   async function edit(id) {
     const item = find(id);
     if (!item || !TYPES.includes(item.type) || item.type === "stroke") return;
-    await itemDialog(item.type, item.content, false, (changes) => save(item, changes));
+    await itemDialog(item.type, item.content, { isSaved: (changes) => save(item, changes) });
   }
   /** Saves an edit of `item`, as it was when the edit began. Resolves with false if the person wants to edit it further. */
   async function save({ id, type, content }, changes) {

@@ -21,8 +21,8 @@ const OTHERS = new Map([["PageDown", (index, count) => (index + 1) % count], ["P
  * A room's board. Several people at once can add, drag, resize, edit, order and delete its elements.
  * @param drafts keeps a note that is half written. @param isEmpty returns whether the room is known to have no elements.
  * @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
- * person asks for it: they tell their server the person's address in the network, and a stranger can open a room and put
- * one there.
+ * person asks for it: they reveal the person's address in the network to their server, and a stranger can open a room
+ * and put one there.
  */
 export function boardView(board, { drafts, isEmpty, hasAnswered }) {
   let mayLoad = false;
@@ -291,16 +291,16 @@ export function boardView(board, { drafts, isEmpty, hasAnswered }) {
   async function add(type) {
     setDrawing(false);
     if (type === "note") return addNote();
-    const content = await itemDialog(type, {}, true);
+    const content = await itemDialog(type, {}, { isNew: true });
     if (content) put(type, content);
   }
   /** Adds a note. It is kept as a draft while it is written, until it is added or discarded. */
   async function addNote() {
     const key = `${board.roomId}/note`;
     const draft = drafts.snapshot[key] ?? "";
-    const content = await itemDialog("note", { text: draft }, true, undefined, ({ text }) => drafts.keep(key, text));
-    // If the room or the session has ended, nobody has discarded it. Nor is one that was not changed.
-    if (content || (!isEnded && drafts.snapshot[key] !== draft)) drafts.keep(key, "");
+    const content = await itemDialog("note", { text: draft }, { isNew: true, keep: ({ text }) => drafts.keep(key, text) });
+    // Nobody has discarded it if it was not changed, or if the room or the session has ended.
+    if (content || (element.isConnected && drafts.snapshot[key] !== draft)) drafts.keep(key, "");
     if (content) put("note", content);
   }
   function put(type, content) {
@@ -370,7 +370,6 @@ export function boardView(board, { drafts, isEmpty, hasAnswered }) {
     event.preventDefault();
   });
 
-  let isEnded = false;
   const later = onceAFrame(draw);
   // An image that nobody has resized takes its own size when it has come.
   layer.addEventListener("load", later, true);
@@ -379,7 +378,6 @@ export function boardView(board, { drafts, isEmpty, hasAnswered }) {
     element, begin: draw, shown: later,
     noteRoom: () => (!mayLoad || empty.dataset.state === "loading") && later(),
     end() {
-      isEnded = true;
       unsubscribe();
       hideToast();
     },

@@ -48,7 +48,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread, onEnd }) {
   const element = h("section", { class: "chat", "aria-label": t("chat") }, notice, scroller, empty, typing, h("div", { class: "composer" }, jump, composer.element));
 
   let isSettled = false;
-  /** Whether a line is above the first unread message: until the person writes here, and so has seen what was new. */
+  /** Whether a line marks the first unread message: unless that is too far back, and until the person writes here. */
   let isMarked = true;
   /** The `seq` of the last message that was announced; null until the server has confirmed what is shown. */
   let lastAnnounced = null;
@@ -234,7 +234,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread, onEnd }) {
     if (isSeen && isSettled) {
       const seen = list.visible();
       seenTo = Math.max(seenTo, Math.min(newestSeq(seen), completeTo));
-      conversation.noteVisible(seen.filter(isUnread).map((item) => item.id));
+      conversation.noteVisible(seen.map((item) => item.id));
       if (list.isAtEnd) conversation.markReadUpTo(seenTo);
     }
     if (wasAtEnd !== isAtEnd()) {

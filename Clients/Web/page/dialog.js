@@ -65,7 +65,7 @@ export function openDialog(title, body, foot = () => []) {
     if (!topmost()) addEntry();
     document.body.append(dialog);
     dialog.showModal();
-    // Not a long title, which can be scrolled and so can have the focus.
+    // Else a long title would get the focus, because it can be scrolled.
     (dialog.querySelector("[data-focus]") ?? dialog.querySelector(".dialog-head button")).focus();
   });
 }

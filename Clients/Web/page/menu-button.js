@@ -1,12 +1,12 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 
-/** How far, in pixels, a button may go from its popup, such as at the end of an animation. */
+/** How far, in pixels, a button may move without closing its popup, such as at the end of an animation. */
 const MAX_DRIFT = 16;
 
 /**
- * Makes `button` open `popup` below it, or above it in the lower part of the window. A press outside, Esc, the focus that
- * leaves it, and a button that goes elsewhere, as a row of a list does that is scrolled or sorted, close it.
+ * Makes `button` open `popup` below it, or above it in the lower part of the window. The popup closes on Esc, on a press
+ * outside, when the focus leaves it, and when the button moves, such as a row of a list that is scrolled or sorted.
  * @param prepare runs before it opens. @param start returns what gets the focus. @param keys handles the other keys while
  * it is open.
  */
@@ -20,15 +20,17 @@ export function popupBelow(button, popup, { prepare, start, keys }) {
     popup.hidePopover();
     button.focus();
   }
-  let isOpen = false;
+  /** Aborted when the popup closes; null while it is closed. */
+  let closing = null;
   function setOpen(is) {
-    isOpen = is;
     button.setAttribute("aria-expanded", String(is));
+    closing?.abort();
+    closing = is ? new AbortController() : null;
+    if (!is) return;
+    const options = { capture: true, signal: closing.signal };
     // On the document, because Esc must not reach what is behind it, wherever the focus is.
-    if (is) document.addEventListener("keydown", onKey, true);
-    else document.removeEventListener("keydown", onKey, true);
-    if (is && popup.popover === "manual") document.addEventListener("pointerdown", onPress, true);
-    else document.removeEventListener("pointerdown", onPress, true);
+    document.addEventListener("keydown", onKey, options);
+    if (popup.popover === "manual") document.addEventListener("pointerdown", onPress, options);
   }
   function place() {
     const { top, right, bottom } = button.getBoundingClientRect();
@@ -43,11 +45,11 @@ export function popupBelow(button, popup, { prepare, start, keys }) {
     requestAnimationFrame(() => stay(top, right, size));
   }
   /**
-   * Closes it when its button goes elsewhere, unless the window has changed its size: then it follows. If its button is
-   * moved within the document, and takes it along, the browser has closed it without an event.
+   * Closes the popup when its button moves. If the window has changed its size, the popup follows instead. If it is moved
+   * within the document together with its button, the browser has closed it without an event.
    */
   function stay(top, right, size) {
-    if (!isOpen) return;
+    if (!closing) return;
     const isShown = popup.matches(":popover-open");
     if (isShown && size !== `${innerWidth} ${innerHeight}`) return place();
     const now = button.getBoundingClientRect();
@@ -57,12 +59,12 @@ export function popupBelow(button, popup, { prepare, start, keys }) {
     setOpen(false);
     if (hadFocus) button.focus({ preventScroll: true });
   }
-  // What opens during a press, as by a right click or a long press, the browser may close at its end if it is "auto".
+  // The browser may close an "auto" popup at the end of the press that has opened it, such as a right click or a long press.
   popup.popover = button.type === "button" ? "auto" : "manual";
   popup.addEventListener("focusout", ({ relatedTarget }) => isOutside(relatedTarget) && popup.hidePopover());
   popup.addEventListener("beforetoggle", ({ newState }) => {
     setOpen(newState === "open");
-    if (!isOpen) return;
+    if (newState !== "open") return;
     prepare();
     place();
   });

@@ -55,7 +55,7 @@ export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose, on
     });
   }
 
-  /** Another tab has changed what is stored: the person has looked at the board there, or is looking at it here. */
+  /** Takes the count that another tab has stored: 0 if the board was looked at there. If it is in view here, all is seen. */
   function onOtherTab() {
     const stored = boardNews(person, roomId);
     if (stored > 0 && (document.hidden || (isTabbed() && chosen !== "board"))) return;

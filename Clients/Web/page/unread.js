@@ -7,8 +7,8 @@ let shown = null;
 let wanted = null;
 let isDue = false;
 /**
- * The news of boards that were behind the messages since their rooms were opened, which is when the server counts them as
- * seen: the number of elements, by person and room.
+ * The number of elements on each board that are new to the person, by person and room. It is kept here, because the server
+ * counts them as seen once the room is opened, even while only the conversation is shown.
  */
 let news = storedNews({});
 addEventListener("storage", ({ key }) => key === "parlor.news" && (news = storedNews({})));
@@ -51,8 +51,8 @@ export function forgetBoardNews() {
 }
 
 /**
- * Returns a room's badges as they are shown to the person. At its end, a room has been read, before the server says so.
- * The news of a board that nobody has looked at stay.
+ * Returns a room's badges as they are shown to the person. With its newest messages in view, a room counts as read, before
+ * the server says so. What is new on a board counts until the person has looked at the board.
  */
 export function shownBadges({ id, badges }, person) {
   const isRead = id === watched?.roomId && watched.isAtEnd();

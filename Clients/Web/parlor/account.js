@@ -214,7 +214,7 @@ export class Account {
     this.outbox.removeLane(boardLane(roomId));
   }
 
-  /** Notes whether a request waits for long. Without a connection that is known already. */
+  /** Notes whether a request waits for long. Without a connection, that says nothing new. */
   noteSlow(isSlow) {
     if (this.#connection.snapshot.state !== "connected") return;
     this.#connection.set({ isSlow });

@@ -50,7 +50,7 @@ export class Cache {
   }
 
   keepDrafts(drafts) {
-    return this.#write(drafts.map(([roomId, text]) => [`drafts/${roomId}`, text || undefined]));
+    return this.#write(drafts.map(([key, text]) => [`drafts/${key}`, text || undefined]));
   }
 
   /** Removes a room that the person no longer belongs to. */

@@ -4,7 +4,7 @@ import { Pause } from "./timing.js";
 /** The delay before a write, in milliseconds. What is typed in this time is part of the same write. */
 const PAUSE = 500;
 
-/** What the person is still writing, by room, or by room and kind. See parlor.d.ts. */
+/** What the person is still writing, by a key: a room's id for its message, and `<roomId>/note`. See parlor.d.ts. */
 export class Drafts extends Observable {
   #platform;
   #cache;
@@ -14,7 +14,7 @@ export class Drafts extends Observable {
   #texts = new Map();
   /** The drafts that this tab has last stored, or taken from another tab. */
   #shared = new Map();
-  /** The rooms whose drafts are not stored yet. */
+  /** The keys of drafts that are not stored yet. */
   #changed = new Set();
   #pause = null;
 
@@ -33,13 +33,13 @@ export class Drafts extends Observable {
 
   /** Reads the stored drafts. Those that were changed meanwhile stay as they are. */
   async load() {
-    this.#take((await this.#cache.drafts()).filter(([roomId]) => !this.#texts.has(roomId)));
+    this.#take((await this.#cache.drafts()).filter(([key]) => !this.#texts.has(key)));
   }
 
-  keep(roomId, text) {
-    if ((this.#texts.get(roomId) ?? "") === text) return;
-    this.#changed.add(roomId);
-    this.#texts.set(roomId, text);
+  keep(key, text) {
+    if ((this.#texts.get(key) ?? "") === text) return;
+    this.#changed.add(key);
+    this.#texts.set(key, text);
     this.invalidate();
     if (this.#pause) return;
     this.#pause = new Pause(this.#platform, PAUSE);
@@ -51,7 +51,7 @@ export class Drafts extends Observable {
     this.#pause?.cancel();
     this.#pause = null;
     if (this.#changed.size === 0) return;
-    const drafts = [...this.#changed].map((roomId) => [roomId, this.#texts.get(roomId), this.#shared.get(roomId) ?? ""]);
+    const drafts = [...this.#changed].map((key) => [key, this.#texts.get(key), this.#shared.get(key) ?? ""]);
     this.#changed.clear();
     this.#share(drafts);
     this.#channel.post("drafts", { userId: this.#userId, drafts });
@@ -62,19 +62,19 @@ export class Drafts extends Observable {
    * Returns whether another tab's draft continues the one that is here, such as when it was sent there. If not, the
    * person has gone on writing here, and that stays.
    */
-  #follows([roomId, , before]) {
-    const text = this.#texts.get(roomId) ?? "";
-    return text === before || (text === "" && !this.#changed.has(roomId));
+  #follows([key, , before]) {
+    const text = this.#texts.get(key) ?? "";
+    return text === before || (text === "" && !this.#changed.has(key));
   }
 
   /** Takes drafts that are stored already. */
   #take(drafts) {
     this.#share(drafts);
-    for (const [roomId, text] of drafts) this.#texts.set(roomId, text);
+    for (const [key, text] of drafts) this.#texts.set(key, text);
     this.invalidate();
   }
 
   #share(drafts) {
-    for (const [roomId, text] of drafts) this.#shared.set(roomId, text);
+    for (const [key, text] of drafts) this.#shared.set(key, text);
   }
 }

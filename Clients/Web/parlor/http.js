@@ -1,10 +1,8 @@
 import { ClientFailure } from "./failure.js";
-import { Pause } from "./timing.js";
+import { Pause, SLOW_AFTER } from "./timing.js";
 
 /** The time limit of a request, in milliseconds. */
 const TIMEOUT = 20_000;
-/** The time, in milliseconds, without an answer after which the connection counts as slow, as in link.js. */
-const SLOW_AFTER = 8_000;
 /** The longest pause, in seconds, that a server can ask for. */
 const LONGEST_WAIT = 3_600;
 

@@ -1,13 +1,11 @@
 import { ClientFailure } from "./failure.js";
 import { packets, parsePacket } from "./packets.js";
-import { Pause } from "./timing.js";
+import { Pause, SLOW_AFTER } from "./timing.js";
 
 /** The time limit, in milliseconds, for the server's handshake. */
 const HANDSHAKE_TIMEOUT = 12_000;
 /** The time limit, in milliseconds, for an ack. */
 const ACK_TIMEOUT = 10_000;
-/** The time, in milliseconds, without an ack after which a connection counts as slow. A dead one is found much later. */
-const SLOW_AFTER = 8_000;
 
 /**
  * One connection: Socket.IO over a transport. It ends if nothing arrives for longer than the server's handshake allows.
@@ -32,7 +30,8 @@ export class SocketLink {
    * Connects.
    * @param connect `connectWebSocket` or `connectPolling`.
    * @param handlers `onEvent(name, data)` for each event; `onSlow(isSlow)`, which is called with true when a request
-   * waits for long, and with false at each ack, and at each packet while no request waits; and `onEnd(failure)`, which is called once.
+   * waits for long, and with false at each ack, and at each packet while no request waits; and `onEnd(failure)`, which is
+   * called once.
    */
   constructor(platform, connect, address, handlers) {
     this.#platform = platform;

@@ -13,7 +13,7 @@ export function messageItem(message, ownId) {
   });
 }
 
-/** Returns whether a message is another person's that the person has not read. */
+/** Returns whether a message is by somebody else, and the person has not read it. */
 export function isUnread(message, ownId) {
   return message.senderId !== ownId && !message.readBy.some(({ userId }) => userId === ownId);
 }

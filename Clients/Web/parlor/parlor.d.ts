@@ -404,16 +404,15 @@ export class Rooms implements Observable<RoomsSnapshot> {
 // ---- Drafts ---------------------------------------------------------------------------------------------------------
 
 /**
- * The messages that the person is still writing, by room; a room without one is missing. They are read soon after
- * `start()`, stay on this device until the person signs out or loses the room, and are the same in all tabs.
- *
- * A note that is being written for a room's board can be kept under `<roomId>/note`.
+ * What the person is still writing: a message under the id of its room, and a note for the room's board under
+ * `<roomId>/note`. What is empty is missing. Drafts are read soon after `start()`, stay on this device until the person
+ * signs out or loses the room, and are the same in all tabs, except while the person writes in several at once.
  */
-export class Drafts implements Observable<{ readonly [roomId: string]: string }> {
-  readonly snapshot: { readonly [roomId: string]: string };
-  subscribe(listener: (snapshot: { readonly [roomId: string]: string }) => void): () => void;
+export class Drafts implements Observable<{ readonly [key: string]: string }> {
+  readonly snapshot: { readonly [key: string]: string };
+  subscribe(listener: (snapshot: { readonly [key: string]: string }) => void): () => void;
   /** Keeps what is written so far; "" removes the draft. Call it at each change of the text, and when it was sent. */
-  keep(roomId: string, text: string): void;
+  keep(key: string, text: string): void;
 }
 
 // ---- Conversation ---------------------------------------------------------------------------------------------------

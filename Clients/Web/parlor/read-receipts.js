@@ -65,7 +65,8 @@ export class ReadReceipts {
   async #find(roomId, before, count) {
     const backoff = makeBackoff();
     const found = [];
-    for (let pages = 0; pages < SEARCHED_PAGES && found.length < count() && !this.#isEnded;) {
+    let pages = 0;
+    while (pages < SEARCHED_PAGES && found.length < count() && !this.#isEnded) {
       try {
         const { items, next } = await this.#server.messages(roomId, { before, limit: LARGE_PAGE });
         for (const message of items) if (isUnread(message, this.#ownId)) found.push(message.id);

@@ -1,5 +1,8 @@
 import { ClientFailure } from "./failure.js";
 
+/** The time, in milliseconds, without an answer after which a connection counts as slow. A dead one is found much later. */
+export const SLOW_AFTER = 8_000;
+
 /**
  * The pauses before retries, in milliseconds: each is random up to a bound that doubles (full jitter). So clients that
  * lose a server at the same moment do not all return at the same moment.

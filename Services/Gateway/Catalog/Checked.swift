@@ -34,8 +34,6 @@ package struct RefusedCheck: Sendable, Equatable {
 struct CheckTable: Sendable {
     private var checks: [String: [ServiceCheck]] = [:]
     private(set) var refused: [RefusedCheck] = []
-    /// The subjects of all requests, if they are known.
-    private var requests: Set<String>?
 
     /// - Parameters:
     ///   - services: in the order of precedence of their checks.
@@ -43,9 +41,6 @@ struct CheckTable: Sendable {
     ///   - isWhole: true if all services have announced themselves that the product needs: a check that precedes no
     ///     request then counts as refused, though it takes effect once a service has the request.
     init(_ services: [Manifest], listed list: CheckList?, isWhole: Bool) {
-        if isWhole {
-            requests = Set(services.flatMap { $0.routes.map(\.subject) + $0.socketEvents.map(\.subject) })
-        }
         let confidential = Set(services.flatMap(\.routes).filter(\.isConfidential).map(\.subject))
         var missing = list?.items ?? []
         for service in services {
@@ -69,6 +64,11 @@ struct CheckTable: Sendable {
                 service: item.service, before: item.before, declaration: nil, whenAway: .deny)
             add(check, confidential)
         }
+        guard isWhole else { return }
+        let requests = Set(services.flatMap { $0.routes.map(\.subject) + $0.socketEvents.map(\.subject) })
+        for before in checks.keys.sorted() where before != RequestCheck.join && !requests.contains(before) {
+            refused += self[before].map { RefusedCheck(check: $0, reason: .unmatched) }
+        }
     }
 
     private mutating func add(_ check: ServiceCheck, _ confidential: Set<String>) {
@@ -76,9 +76,6 @@ struct CheckTable: Sendable {
             refused.append(RefusedCheck(check: check, reason: .confidential))
         } else {
             checks[check.before, default: []].append(check)
-            if let requests, check.before != RequestCheck.join, !requests.contains(check.before) {
-                refused.append(RefusedCheck(check: check, reason: .unmatched))
-            }
         }
     }
 

@@ -124,6 +124,7 @@ extension Notification {
             })
         json.member("payload", payload)
     }
+
     /// Writes what identifies the notification, and nothing that a person wrote.
     func writeIdentity(to json: inout JSONWriter) {
         json.member("id", id)

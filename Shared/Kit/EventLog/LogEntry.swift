@@ -62,7 +62,7 @@ public final class LogEntry: CommitEvent {
 
     /// The events for clients. Those that a newer service wrote in an unknown form are left out.
     public var emissions: [Emission] {
-        decoded?.emissions ?? emissionsJSON.array?.compactMap(Emission.init) ?? []
+        emissionsAndMistake.emissions
     }
 
     /// The events for clients, and the first element that is neither one nor a fact, if there is one.

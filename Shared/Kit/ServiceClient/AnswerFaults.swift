@@ -4,7 +4,8 @@ import MessageBus
 import Synchronization
 
 /// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, whose errors have a code that
-/// is not allowed, whose fields are too large or wrong, or whose log has malformed entries. Each reason is logged at most once a minute per service (`LogThrottle`).
+/// is not allowed, whose fields are too large or wrong, or whose log has malformed entries. Each reason, with its detail, is
+/// logged at most once a minute per service (`LogThrottle`).
 public final class AnswerFaults: Sendable {
     public enum Reason: String, Sendable {
         case late = "no answer in time"

@@ -126,8 +126,8 @@ public struct SocketIOPacket: Sendable, Equatable {
             let maxDepth = attachmentCount > 0 ? Self.maxDepthWithAttachments : JSONValue.defaultMaxDepth
             value = try JSONValue(parsing: text, maxDepth: maxDepth)
         } catch {
-            // Deep nesting, and refused texts and numbers, are errors of the application's request, not of the packet. So the sender
-            // gets an answer.
+            // Deep nesting, and refused texts and numbers, are errors of the application's request, not of the packet. So the
+            // sender gets an answer.
             guard let refusal = SocketIORefusal(error.cause), kind == .event || kind == .binaryEvent else {
                 throw ProtocolViolation("a payload that is not JSON")
             }

@@ -37,12 +37,8 @@ public enum WebSocketHandshake {
 
     /// - Parameter offered: the values of the fields, each a list of tokens (section 4.1, step 10).
     private static func firstSubprotocol(_ offered: [String]) -> [(name: String, value: String)] {
-        for member in (offered.first ?? "").split(separator: ",") {
-            let words = member.split { $0 == " " || $0 == "\t" }
-            guard words.count == 1, words[0].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { continue }
-            return [("Sec-WebSocket-Protocol", String(words[0]))]
-        }
-        return []
+        let first = members(of: offered.prefix(1)).first { $0.allSatisfy { $0 > 0x20 && $0 < 0x7F } }
+        return first.map { [("Sec-WebSocket-Protocol", String(Substring($0)))] } ?? []
     }
 
     /// Returns the value that proves that the server has understood the handshake (section 4.2.2, step 5.4).
@@ -52,11 +48,16 @@ public enum WebSocketHandshake {
 
     /// Returns true if a field's list names this token, in any case and over all its lines.
     static func list(_ values: [String], contains token: String) -> Bool {
-        values.contains { value in
-            value.split(separator: ",").contains { member in
-                // Compare bytes, as Unicode has letters that become ASCII ones in lower case.
-                let words = member.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-                return words.count == 1 && words[0].map(lowercased) == Array(token.utf8)
+        // Compare bytes, as Unicode has letters that become ASCII ones in lower case.
+        members(of: values[...]).contains { $0.map(lowercased) == Array(token.utf8) }
+    }
+
+    /// Returns the members of a field's list that are one word, over all its lines.
+    private static func members(of values: ArraySlice<String>) -> [Substring.UTF8View] {
+        values.flatMap { value in
+            value.utf8.split(separator: UInt8(ascii: ",")).compactMap { member in
+                let words = member.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+                return words.count == 1 ? words[0] : nil
             }
         }
     }

@@ -125,7 +125,12 @@ public final class Channel: @unchecked Sendable {
     /// Ends the output, which the kernel has taken completely.
     func finishOutput() {
         let held = socket.unacknowledgedBytes
-        if held > 0 { return awaitPeer(holding: held, for: Self.firstLook) }
+        if held > 0 {
+            // The peer may wait for it. Of a peer that has finished, nothing more would be heard.
+            if !peerFinished { socket.shutdownOutput() }
+            awaitClosing(within: Self.kernelTimeout)
+            return awaitPeer(holding: held, for: Self.firstLook)
+        }
         guard !peerFinished else { return closeDescriptor(.peerClosed) }
         guard loop.lingeringChannels < Self.maxLingering else {
             // Unread input would turn the close into a reset.
@@ -144,9 +149,6 @@ public final class Channel: @unchecked Sendable {
     /// Waits for the peer to take what the kernel holds, and then ends the output. The handler counts the connection
     /// meanwhile. The kernel keeps the bytes of a closed connection for as long as the peer likes, and no limit counts them.
     private func awaitPeer(holding held: Int, for time: Duration) {
-        // The peer may wait for it. Of a peer that has finished, nothing more would be heard.
-        if !peerFinished { socket.shutdownOutput() }
-        if time == Self.firstLook { awaitClosing(within: Self.kernelTimeout) }
         loop.schedule(after: time) { [weak self] in
             guard let self, state == .closing else { return }
             let left = socket.unacknowledgedBytes

@@ -105,7 +105,8 @@ struct Socket: Sendable {
         set(TCP_USER_TIMEOUT, at: Int32(IPPROTO_TCP), to: milliseconds)
     }
 
-    /// The bytes that the kernel holds for the peer, sent or not (tcp(7), `SIOCOUTQ`), without one, as a FIN counts as one.
+    /// The bytes that the kernel holds for the peer, sent or not (tcp(7), `SIOCOUTQ`). A FIN counts there as a byte, so one
+    /// byte is left out.
     var unacknowledgedBytes: Int {
         var count: Int32 = 0
         guard ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 else { return 0 }

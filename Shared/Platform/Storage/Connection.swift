@@ -35,6 +35,17 @@ extension Connection {
         }
     }
 
+    /// Returns the number in the first row, or nil if there is no row.
+    func number(_ sql: String) throws(StorageError) -> Int? {
+        do {
+            return try first(sql) { $0.int(0) }
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            preconditionFailure("the body throws nothing: \(error)")
+        }
+    }
+
     /// Returns the first row, or nil if there is none. Further rows are not read.
     @inlinable
     public func first<T>(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> T) throws -> T? {

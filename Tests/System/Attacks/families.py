@@ -1,7 +1,7 @@
 """All attacks, by name."""
 
+import audience
 import before_connect
-import crowd
 import elsewhere
 import everything
 import holding
@@ -18,7 +18,7 @@ FAMILIES = {
     "before CONNECT": before_connect,
     "signing in": signing_in,
     "with an account": logged_in,
-    "among many": crowd,
+    "among many": audience,
     "on the bus": plugins,
     "other ways in": elsewhere,
     "all at once": everything,

@@ -80,15 +80,14 @@ def measure_size(address: str):
 
 
 def measure_list(window: Window, ada: Person):
-    found = window.command("Page.addScriptToEvaluateOnNewDocument", source=WATCH_ROWS)
     window.command("Emulation.setCPUThrottlingRate", rate=SLOWDOWN)
     times = []
-    for _ in range(7):
-        window.reset()
-        window.enter(ada)
-        times.append(window.until(lambda: window.run(ROWS_SHOWN), f"{ROOMS} rows"))
+    with window.scripted(WATCH_ROWS):
+        for _ in range(7):
+            window.reset()
+            window.enter(ada)
+            times.append(window.until(lambda: window.run(ROWS_SHOWN), f"{ROOMS} rows"))
     window.command("Emulation.setCPUThrottlingRate", rate=1)
-    window.command("Page.removeScriptToEvaluateOnNewDocument", identifier=found["identifier"])
     first, whole = (statistics.median(column) for column in zip(*times))
     say(f"list of {ROOMS}, after its data", f"first rows {first:.0f} ms, all {whole:.0f} ms (median of {len(times)}, CPU / {SLOWDOWN})")
 

@@ -38,8 +38,7 @@ def test_what_is_written_while_the_server_is_stopped_goes_out_once(own_parlor, a
 
 def test_what_waits_survives_that_the_page_is_left_while_the_network_is_cut(pair, ada):
     first, second, room = pair
-    first.cut(True)
-    first.run("dispatchEvent(new Event('offline'))")
+    first.set_offline(True)
     first.shows(".banner")
     first.write("cut off")
     first.shows(".state", "Waiting")
@@ -183,14 +182,14 @@ def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_ca
     room = ada.room_with(ben, "Kitchen")
     ada.send(room, *(f"old {number}" for number in range(60)))
     window = open_window()
-    script = window.command("Page.addScriptToEvaluateOnNewDocument", source=REFUSE_ROOMS)
     window.enter(ada, room)
     window.shows(".bubble", "old 59")
     for key in ("rooms", f"{room}/messages"):
         stored = f"{ada.id}/cache/{key}"
         window.until(lambda: window.stored(stored), f"{key} is stored")
     window.run("localStorage.refuses = 1")
-    window.reload()
+    with window.scripted(REFUSE_ROOMS):
+        window.reload()
     window.shows(".bubble", "old 59")
     window.shows(".chat .notice", "out of date")
     window.shows(".side .notice", "out of date")
@@ -206,7 +205,6 @@ def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_ca
         document.querySelector(".side .notice button").click();""")
     window.lacks(".notice")
     window.until(lambda: window.texts(".start") == ["The beginning of this room"], "all messages")
-    window.command("Page.removeScriptToEvaluateOnNewDocument", **script)
 
 
 def test_without_a_connection_a_room_that_was_never_opened_here_says_once_why_it_is_empty(ada, ben, open_window):
@@ -214,8 +212,7 @@ def test_without_a_connection_a_room_that_was_never_opened_here_says_once_why_it
     window = open_window()
     window.enter(ada)
     window.row("Kitchen")
-    window.cut(True)
-    window.run("dispatchEvent(new Event('offline'))")
+    window.set_offline(True)
     window.shows(".banner", "No connection")
     window.row("Kitchen").click()
     window.shows(".chat h2", "could not be loaded")

@@ -56,12 +56,10 @@ def test_who_is_here_is_shown_in_the_open_room_alone_and_only_while_there_is_a_c
     first.shows(".presence.is-here")
     assert "Kitchen" in first.shows(".room-row.is-active").get_attribute("aria-label")
     assert "Someone is in this room now" in first.row("Kitchen").get_attribute("aria-label")
-    first.cut(True)
-    first.run("dispatchEvent(new Event('offline'))")
+    first.set_offline(True)
     first.lacks(".presence")
     first.lacks(".is-active")
-    first.cut(False)
-    first.run("dispatchEvent(new Event('online'))")
+    first.set_offline(False)
     first.shows(".presence.is-here")
     first.row("Garden").click()
     first.shows(".name-button", "Garden")
@@ -123,13 +121,12 @@ def test_badges_of_the_board_move_without_entering(pair, ben):
     second.shows(".item", "a note")
 
 
-def long_chat(ada, ben, open_window):
-    """Returns a room with more messages than fit, and a window that shows the last of them to ada."""
+def long_chat(sender, ada, ben, open_window, count: int = 60):
+    """Returns a room with more messages than fit, and a window in which ada has opened it."""
     room = ada.room_with(ben, "Kitchen")
-    ada.send(room, *(f"old {number}" for number in range(60)))
+    sender.send(room, *(f"old {number}" for number in range(count)))
     window = open_window()
     window.enter(ada, room)
-    window.shows(".bubble", "old 59")
     return room, window
 
 
@@ -137,7 +134,8 @@ FROM_END = "const e = document.querySelector('.scroller'); return Math.round(e.s
 
 
 def test_who_writes_several_lines_stays_at_the_end_and_reads_what_arrives(ada, ben, open_window):
-    room, window = long_chat(ada, ben, open_window)
+    room, window = long_chat(ada, ada, ben, open_window)
+    window.shows(".bubble", "old 59")
     for _ in range(5):
         window.write("line" + Keys.SHIFT + Keys.ENTER + Keys.NULL, send=False)
     window.driver.execute_async_script(TWO_FRAMES)
@@ -158,13 +156,10 @@ def test_who_writes_several_lines_stays_at_the_end_and_reads_what_arrives(ada, b
 
 
 def test_what_is_typed_after_a_press_on_a_message_goes_to_the_field(ada, ben, open_window):
-    room = ada.room_with(ben, "Kitchen")
-    ben.send(room, *(f"old {number}" for number in range(40)))
-    window = open_window()
-    window.enter(ada, room)
+    _, window = long_chat(ben, ada, ben, open_window)
     window.shows(".fresh")
     window.shows(".jump").click()
-    window.shows(".bubble", "old 39").click()
+    window.shows(".bubble", "old 59").click()
     window.press("ok")
     assert window.one(".composer textarea").get_attribute("value") == "ok"
     # Esc leaves the field for the messages, where keys scroll.
@@ -234,10 +229,7 @@ def test_who_deletes_messages_by_keyboard_keeps_the_focus_among_them(pair):
 
 
 def test_a_room_opens_at_its_first_unread_message(ada, ben, open_window):
-    room = ada.room_with(ben, "Long")
-    ben.send(room, *(f"old {number}" for number in range(70)))
-    window = open_window()
-    window.enter(ada, room)
+    _, window = long_chat(ben, ada, ben, open_window, count=70)
     window.shows(".fresh")
     window.shows(".bubble", "old 0")
     window.shows(".jump").click()
@@ -256,9 +248,8 @@ def test_a_room_opens_at_its_first_unread_message_also_if_all_has_come_before_th
     room = ada.room_with(ben, "Kitchen")
     ben.send(room, *(f"old {number}" for number in range(40)))
     window = open_window()
-    script = window.command("Page.addScriptToEvaluateOnNewDocument", source=HOLD_FRAMES)
-    window.enter(ada, room)
-    window.command("Page.removeScriptToEvaluateOnNewDocument", **script)
+    with window.scripted(HOLD_FRAMES):
+        window.enter(ada, room)
     # The second page comes when the connection has caught up.
     window.until(lambda: window.run(FETCHES) >= 2 and ada.sees(ada, room), "the messages")
     window.run("setTimeout(__release, 500)")
@@ -282,15 +273,11 @@ def test_who_jumps_to_the_latest_message_has_read_the_room(ada, ben, open_window
 
 
 def test_who_goes_to_the_end_without_a_connection_has_no_unread_messages_in_the_list(ada, ben, open_window):
-    room = ada.room_with(ben, "Kitchen")
-    ben.send(room, *(f"number {number}" for number in range(150)))
-    window = open_window()
-    window.enter(ada, room)
+    _, window = long_chat(ben, ada, ben, open_window, count=150)
     window.shows(".fresh")
     window.until(lambda: window.badge("Kitchen") == "99+", "some are unread")
-    window.until(lambda: window.run(IS_IN_VIEW, "number 0"), "the first of them")
-    window.cut(True)
-    window.run("dispatchEvent(new Event('offline'))")
+    window.until(lambda: window.run(IS_IN_VIEW, "old 0"), "the first of them")
+    window.set_offline(True)
     window.shows(".banner")
     # What had to be drawn for that.
     window.driver.execute_async_script(TWO_FRAMES)
@@ -327,9 +314,8 @@ def test_a_room_with_too_much_to_read_opens_at_its_newest_message(ada, ben, open
     room = ada.room_with(ben, "Kitchen")
     ben.send(room, *(f"number {number}" for number in range(70)))
     window = open_window()
-    script = window.command("Page.addScriptToEvaluateOnNewDocument", source=COUNT_MANY)
-    window.enter(ada)
-    window.command("Page.removeScriptToEvaluateOnNewDocument", **script)
+    with window.scripted(COUNT_MANY):
+        window.enter(ada)
     window.until(lambda: window.badge("Kitchen") == "99+", "they are many")
     window.row("Kitchen").click()
     window.shows(".bubble", "number 69")
@@ -430,9 +416,8 @@ Object.defineProperty(WebSocket.prototype, "onmessage", { ...rest, get, set(take
 def test_the_first_message_of_an_empty_room_never_counts_as_unread(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     window = open_window()
-    script = window.command("Page.addScriptToEvaluateOnNewDocument", source=DELAY_NEW_MESSAGES)
-    window.enter(ada, room)
-    window.command("Page.removeScriptToEvaluateOnNewDocument", **script)
+    with window.scripted(DELAY_NEW_MESSAGES):
+        window.enter(ada, room)
     window.shows(".chat-empty h2")
     window.run(NOTE_COUNTS)
     ben.send(room, "hello")
@@ -461,7 +446,8 @@ def test_messages_that_arrive_in_view_never_count_as_unread(pair, ben):
 
 
 def test_rows_that_stay_keep_their_place_and_the_focus_when_a_message_arrives(ada, ben, open_window):
-    room, window = long_chat(ada, ben, open_window)
+    room, window = long_chat(ada, ada, ben, open_window)
+    window.shows(".bubble", "old 59")
     window.write("", send=False)
     window.press(Keys.ARROW_UP)
     window.until(lambda: "old 59" in window.focused()["name"], "the last message has the focus")
@@ -566,13 +552,11 @@ def test_who_goes_to_the_end_while_the_network_is_cut_stays_there_when_it_return
     return_to_messages_that_came_while_hidden(first, ben, room, count=70)
     first.until(lambda: first.run(IS_IN_VIEW, "number 0"), "the first of them")
     first.run(HOLD_CAUGHT_UP)
-    first.cut(True)
-    first.run("dispatchEvent(new Event('offline'))")
+    first.set_offline(True)
     first.shows(".banner")
     first.run("const e = document.querySelector('.scroller'); e.scrollTop = e.scrollHeight")
     first.lacks(".jump")
-    first.cut(False)
-    first.run("dispatchEvent(new Event('online'))")
+    first.set_offline(False)
     first.until(lambda: first.run("return __held.length"), "the connection")
     first.lacks(".banner")
     first.driver.execute_async_script(TWO_FRAMES)
@@ -599,20 +583,15 @@ HOLD_OLDER_MESSAGES = """
 def test_what_came_in_a_long_absence_is_read_from_the_first_also_if_a_message_arrives_before_all_is_fetched(
     ada, ben, open_window
 ):
-    room = ada.room_with(ben, "Kitchen")
-    ada.send(room, *(f"old {number}" for number in range(60)))
-    window = open_window()
-    window.enter(ada, room)
+    room, window = long_chat(ada, ada, ben, open_window)
     ben.send(room, "seen")
     window.shows(".bubble", "seen")
     window.until(lambda: all(m["readStatus"] for m in ben.messages(room) if m["senderId"] == ben.id), "it is read")
     window.run(HOLD_OLDER_MESSAGES)
-    window.cut(True)
-    window.run("dispatchEvent(new Event('offline'))")
+    window.set_offline(True)
     window.shows(".banner")
     ben.send(room, *(f"number {number}" for number in range(70)))
-    window.cut(False)
-    window.run("dispatchEvent(new Event('online'))")
+    window.set_offline(False)
     window.until(lambda: window.run("return __held.length"), "the request for what came first")
     ben.send(room, "and another")
     window.shows(".bubble", "and another")

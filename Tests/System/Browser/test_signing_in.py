@@ -122,12 +122,10 @@ def test_one_changes_the_password_by_keyboard_and_ends_other_sessions(ada, open_
     window.press("not the password" + Keys.TAB + Keys.TAB + "another one" + Keys.ENTER)
     window.shows("dialog .problem", "current password is wrong")
     assert window.run("return document.activeElement.name") == "currentPassword"
-    latency = lambda milliseconds: window.command(  # noqa: E731
-        "Network.emulateNetworkConditions", offline=False, latency=milliseconds, downloadThroughput=-1, uploadThroughput=-1)
-    latency(6_000)
+    window.cut(False, latency=6_000)
     window.press(PASSWORD + Keys.ENTER)
     window.shows("dialog .hint", "takes longer")
-    latency(0)
+    window.cut(False)
     window.shows(".toast", "changed")
     window.lacks("dialog")
     other.shows(".problem", "ended")

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from contextlib import contextmanager
 
 from parlor import until
 from selenium import webdriver
@@ -12,7 +13,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-# What a browser reports of a server that is away, or of an address that nobody answers: no fault of the page.
+# What a browser reports of a server that is down, or of an address that nobody answers: no fault of the page.
 EXPECTED = re.compile(r"Failed to load resource|WebSocket connection|net::ERR_")
 
 WATCH = """
@@ -101,10 +102,24 @@ class Window:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=touch)
         self.command("Emulation.setTouchEmulationEnabled", enabled=touch)
 
-    def cut(self, is_cut: bool):
-        """Sets the network's state for open connections and new ones."""
+    def cut(self, is_cut: bool, latency: int = 0):
+        """Sets the network's state for open connections and new ones. The latency is in milliseconds."""
         self.command(
-            "Network.emulateNetworkConditions", offline=is_cut, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+            "Network.emulateNetworkConditions", offline=is_cut, latency=latency, downloadThroughput=-1, uploadThroughput=-1)
+
+    def set_offline(self, is_offline: bool):
+        """Cuts the network or restores it, and the page notices at once."""
+        self.cut(is_offline)
+        self.run("dispatchEvent(new Event(arguments[0]))", "offline" if is_offline else "online")
+
+    @contextmanager
+    def scripted(self, source: str):
+        """Runs a script before the page's own in each document that is opened meanwhile."""
+        script = self.command("Page.addScriptToEvaluateOnNewDocument", source=source)
+        try:
+            yield
+        finally:
+            self.command("Page.removeScriptToEvaluateOnNewDocument", **script)
 
     def trace(self) -> list[dict]:
         """Returns the trace's events since the last call."""

@@ -74,7 +74,7 @@ struct BrokerTests {
         // It has paid for everything after 1.5 s, and may send at once what it has a second for.
         publish(25, bytes: 4096, at: .seconds(2))
         #expect(broker.pause(of: peer) == .milliseconds(250))
-        #expect(broker.counters.paces == 2)
+        #expect(broker.counters.throttled == 2)
         let unlimited = Broker(settings: BrokerSettings())
         let other = connectedPeer(unlimited)
         for _ in 0..<5000 { send(unlimited, other, #"{"op":"pub","subject":"lab.log","data":1}"#) }

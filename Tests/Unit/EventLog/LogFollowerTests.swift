@@ -253,7 +253,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("a log that is replaced again too soon is not followed, however it is told")
+    @Test("a log that is replaced again too soon is not followed, by announcement or by answer")
     func replacedAgain() async throws {
         try await Harness.following(restartInterval: .seconds(3600)) { harness in
             for name in ["second", "third", "fourth"] {

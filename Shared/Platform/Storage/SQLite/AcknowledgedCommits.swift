@@ -81,7 +81,8 @@ struct AcknowledgedCommits {
         defer { connection.close() }
         try connection.waitForLocks(milliseconds: busyTimeoutMilliseconds)
         let found = try Position(on: connection)
-        if try connection.hasSchemaHistory() {
+        // A database without a schema lacks everything.
+        if !found.counts.isEmpty {
             guard let id = found.databaseID else { return }
             guard id == recorded.databaseID else {
                 throw refusal(of: file, "it is, or its log is, of another database")
@@ -120,16 +121,14 @@ struct AcknowledgedCommits {
 }
 
 extension AcknowledgedCommits.Position {
-    /// Reads the position of a database; an empty one if it has no schema yet. It has no id if it is a backup that was never
-    /// opened.
+    /// Reads the position of a database; one without counts if it has no schema yet. It has no id if it is a backup that was
+    /// never opened.
     init(on connection: SQLiteConnection) throws {
         guard try connection.hasSchemaHistory() else { return }
+        databaseID = try DatabaseIdentity.load(on: connection)
+        counts[.entry] = try connection.number("SELECT coalesce(max(seq), 0) FROM events")
         // An earlier version of the schema lacks the column.
-        let others = try connection.hasColumn("other_commits", in: "database_identity") ? "other_commits" : "0"
-        counts[.entry] = try connection.first("SELECT coalesce(max(seq), 0) FROM events") { $0.int(0) }
-        try connection.query("SELECT id, \(others) FROM database_identity") {
-            databaseID = $0.text(0)
-            counts[.others] = $0.int(1)
-        }
+        guard try connection.hasColumn("other_commits", in: "database_identity") else { return }
+        counts[.others] = try DatabaseIdentity.countedCommits(on: connection)
     }
 }

@@ -9,20 +9,17 @@ public final class DatabaseFile: MaintenanceDatabase {
 
     /// Opens a database that exists.
     ///
-    /// - Throws: `StorageError.io` if there is no such file, `.corrupt` if it was not created by Parlor.
-    public init(existing path: String) throws(StorageError) {
+    /// - Throws: `StorageError.io` if there is no such file, `.corrupt` if it was not created by Parlor, or lacks what it has
+    ///   acknowledged.
+    public init(existing path: String) throws {
         let file = SQLiteFile(path: path)
         try file.requireExistence()
-        do {
-            try AcknowledgedCommits.require(of: file, busyTimeoutMilliseconds: Self.busyTimeoutMilliseconds)
-        } catch let error as StorageError {
-            throw error
-        } catch {
-            preconditionFailure("it throws nothing else: \(error)")
-        }
+        try AcknowledgedCommits.require(of: file, busyTimeoutMilliseconds: Self.busyTimeoutMilliseconds)
         self.path = path
         reader = try Self.connect(path, role: .reader)
-        guard try reader.hasSchemaHistory() else { throw .corrupt("\(path) is not a database of Parlor") }
+        guard try reader.hasSchemaHistory() else {
+            throw StorageError.corrupt("\(path) is not a database of Parlor")
+        }
     }
 
     private static func connect(_ path: String, role: SQLiteConnection.Role) throws(StorageError) -> SQLiteConnection {

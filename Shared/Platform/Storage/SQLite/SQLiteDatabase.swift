@@ -1,7 +1,8 @@
 /// A database in an SQLite file: one thread that writes and a few that read.
 ///
 /// It uses WAL with `synchronous=FULL`: a commit returns after its log is on disk, unless it is `.relaxed`. Readers
-/// never wait for the writer. `AcknowledgedCommits` finds out at the next start whether the log was lost. Releasing the last reference closes it like `close`, without waiting.
+/// never wait for the writer. `AcknowledgedCommits` finds out at the next start whether the log was lost. Releasing the
+/// last reference closes it like `close`, without waiting.
 public final class SQLiteDatabase: ThreadedDatabase {
     public enum Location: Sendable {
         /// A file, whose directory must exist.

@@ -46,17 +46,14 @@ enum DatabaseIdentity {
 
     /// Counts a commit that reports no entry of the event log.
     ///
-    /// - Returns: the number of such commits.
-    @discardableResult
+    /// - Returns: the number of such commits; nil if the row was deleted by hand.
     static func countCommit(on connection: any Connection) throws(StorageError) -> Int? {
         try connection.execute("UPDATE database_identity SET other_commits = other_commits + 1")
-        do {
-            return try connection.first("SELECT other_commits FROM database_identity") { $0.int(0) }
-        } catch let error as StorageError {
-            throw error
-        } catch {
-            preconditionFailure("the body throws nothing: \(error)")
-        }
+        return try countedCommits(on: connection)
+    }
+
+    static func countedCommits(on connection: any Connection) throws(StorageError) -> Int? {
+        try connection.number("SELECT other_commits FROM database_identity")
     }
 
     /// Deletes the id, so that the database gets a new one when it is opened next.

@@ -128,7 +128,7 @@ struct RoomListTests {
         #expect(present() == [], "the room is being left")
     }
 
-    @Test("presence that an event has told since the join is newer than the answer to it")
+    @Test("a presence event that follows the join wins over the answer to the join")
     func presenceSinceJoin() async {
         var room = Given.room("a")
         room.participants[1].isPresent = true

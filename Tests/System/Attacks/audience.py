@@ -13,13 +13,13 @@ ACCOUNTS = 20
 SENDERS = 10
 
 
-class Crowd(Attack):
-    """8,000 sockets of 20 accounts are connected. Each hears of each message, as GLOBAL_SCOPE is `everyone`.
+class Audience(Attack):
+    """8,000 sockets of 20 accounts are connected. Each receives an event of each message, as GLOBAL_SCOPE is `everyone`.
 
     They are there before the attack's time begins. Others' messages are as fast as without them, and no socket is disconnected.
     """
 
-    name = "crowd"
+    name = "audience"
     # An account and an address may have more sockets than usual, so that there need not be as many of them.
     flags = (
         "--global-scope", "everyone", "--max-sockets-per-person", str(SOCKETS), "--rate-connects", f"{SOCKETS}/10s,{SOCKETS}/10s",
@@ -27,7 +27,7 @@ class Crowd(Attack):
     )  # fmt: skip
 
     def prepare(self, setup, cast) -> dict:
-        return {"crowd": [setup.register(f"crowd{number}").token for number in range(ACCOUNTS)]}
+        return {"audience": [setup.register(f"listener{number}").token for number in range(ACCOUNTS)]}
 
     def get_ready(self, target: Target, fate: Fate):
         # Reads now and then, without a look at what it reads: it must not need the core that bystanders measure on.
@@ -35,7 +35,7 @@ class Crowd(Attack):
             open_socket(
                 wire.connect(token), pause=0, answer=b"40{", waits_first=True, reads=65_536, reads_every=4, discards=True,
                 drip=wire.frame("3"), every=20, source=f"127.0.1.{number + 1}")
-            for number, token in enumerate(target.given["crowd"])
+            for number, token in enumerate(target.given["audience"])
         ]  # fmt: skip
         self.swarm = Swarm(target, fate, reopens=False, openings=1000)
         self.swarm.run(itertools.cycle(scripts), SOCKETS, until=lambda: self.entered() >= SOCKETS)
@@ -50,17 +50,17 @@ class Crowd(Attack):
 
 
 class Senders(Attack):
-    """Ten accounts at one address send as fast as they may, while 8,000 sockets hear of each message.
+    """Ten accounts at one address send as fast as they may, while 8,000 sockets receive an event of each message.
 
     What one address sends delays others no more than any other load of one address.
     """
 
-    name = "crowd-and-senders"
-    among = Crowd.name
-    flags = Crowd.flags
+    name = "audience-and-senders"
+    among = Audience.name
+    flags = Audience.flags
 
     def prepare(self, setup, cast) -> dict:
-        given = Crowd().prepare(setup, cast)
+        given = Audience().prepare(setup, cast)
         senders = [setup.register(f"sender{number}") for number in range(SENDERS)]
         return {**given, "senders": [(person.token, setup.make_room(person, cast.friend)) for person in senders]}
 
@@ -72,4 +72,4 @@ class Senders(Attack):
             ), SENDERS)  # fmt: skip
 
 
-ALL = [Crowd(), Senders()]
+ALL = [Audience(), Senders()]
