@@ -51,7 +51,7 @@ public struct Gateway: Component {
             host: host, port: node.configuration[.port], on: node.group,
             configuration: edge,
             onAcceptError: { log.warning("no connection can be accepted", ["error": "\($0)"]) },
-            makeDelegate: { loop in LoopEdge(parts.http[loop.index], parts.sockets[loop.index]) })
+            makeDelegates: { loop in (parts.http[loop.index], parts.sockets[loop.index]) })
         measure(server, node.metrics)
         log.info(
             "serving",

@@ -137,10 +137,12 @@ struct GatewayParts: Sendable {
                 composer: composer, lists: lists, fields: fields, own: own, metrics: edgeMetrics, log: log)
         }
         sockets = fanout.loops.map { delivery in
-            SocketFront(
-                delivery, directory: directory, services: services, checks: checks, admission: admission,
-                presence: presence, joins: joins, personSockets: personSockets, metrics: edgeMetrics,
-                clock: node.clock, log: log)
+            let events = EventFront(
+                delivery, directory: directory, services: services, checks: checks, limits: limits, joins: joins,
+                metrics: edgeMetrics, log: log)
+            return SocketFront(
+                events, directory: directory, admission: admission, presence: presence, personSockets: personSockets,
+                metrics: edgeMetrics, clock: node.clock, log: log)
         }
         fronts.all = sockets
         self.fronts = fronts

@@ -11,44 +11,43 @@ struct EventAnswers: Sendable {
     let metrics: EdgeMetrics
     let log: Logger
 
-    /// Sends exactly one object in the ack: success with these members, or the failure. Without an ack it sends only a
-    /// failure.
-    func answer(
-        _ request: SocketRequest, of session: SocketSession, since began: LoopInstant,
-        _ outcome: Result<JSONValue?, ServiceError>
-    ) {
-        switch outcome {
-        case .success(let members):
-            guard session.isConnected, let id = request.event.ackID else { break }
-            session.socket.ack(
-                id,
-                JSONWriter.object(reservingCapacity: (members?.bytes.count ?? 0) + 32) {
-                    $0.member("success", true)
-                    if let members { $0.members(of: members) }
-                })
-        case .failure(let error):
-            if error.code.isRetryable, error.code != .rateLimited { metrics.failedAcks.add() }
-            guard session.isConnected else { break }
-            fail(request.event, error, to: session.socket, request: request.origin.id)
-        }
-        metrics.acks.observe(.now() - began)
+    /// Sends success in the ack, with these members, if the client waits for one.
+    ///
+    /// - Parameter capacity: the expected length of the members.
+    func succeed(_ event: ClientEvent, reserving capacity: Int, _ members: (inout JSONWriter) -> Void) {
+        metrics.acks.observe(.now() - event.began)
+        guard event.socket.isConnected, let id = event.ackID else { return }
+        event.socket.socket.send(
+            .ack(id, reservingCapacity: capacity + 128) {
+                $0.member("success", true)
+                members(&$0)
+            })
     }
 
+    func fail(_ event: ClientEvent, _ error: ServiceError) {
+        metrics.acks.observe(.now() - event.began)
+        if error.code.isRetryable, error.code != .rateLimited { metrics.failedAcks.add() }
+        guard event.socket.isConnected else { return }
+        fail(event.name, event.ackID, error, to: event.socket.socket, request: event.origin.id)
+    }
+
+    /// Answers an event that is refused before it starts.
+    ///
     /// - Parameter requestID: the id of its lines in the logs; an event that is refused before it is received
     ///   has none.
     func fail(_ event: SocketIOEvent, _ error: ServiceError, to socket: Socket, request requestID: String = "") {
+        fail(event.name, event.ackID, error, to: socket, request: requestID)
+    }
+
+    private func fail(_ name: String, _ ackID: Int?, _ error: ServiceError, to socket: Socket, request id: String) {
         metrics.note(error)
-        log.noteRefusal(error, requestID, of: event.name)
-        if let id = event.ackID {
-            socket.ack(
-                id,
-                JSONWriter.object {
-                    $0.member("success", false)
-                    Self.write(error, withRetry: true, to: &$0)
-                })
-        } else {
-            Self.report(error, of: event.name, to: socket)
-        }
+        log.noteRefusal(error, id, of: name)
+        guard let ackID else { return Self.report(error, of: name, to: socket) }
+        socket.send(
+            .ack(ackID, reservingCapacity: 256) {
+                $0.member("success", false)
+                Self.write(error, withRetry: true, to: &$0)
+            })
     }
 
     /// Emits an error as `request:error`.

@@ -69,15 +69,6 @@ package actor HTTPFront: LoopPart {
         self.log = log
     }
 
-    /// Returns the response to a request whose large body is refused; nil to receive the body.
-    nonisolated func refusal(
-        ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
-    ) -> HTTPResponse? {
-        guard let error = admission.refusal(ofLargeBody: request, from: client, directory.catalog) else { return nil }
-        note(error, request, requestID: requestID)
-        return .error(error, requestID: requestID)
-    }
-
     /// Counts and logs a refusal.
     private nonisolated func note(_ error: ServiceError, _ request: HTTPRequest, requestID: String) {
         metrics.note(error)
@@ -86,7 +77,7 @@ package actor HTTPFront: LoopPart {
 
     // MARK: The route
 
-    func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
+    private func serve(_ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder) {
         if own.operations.serves(request.path) {
             if let response = own.operations.response(to: request, responder.requestID) {
                 return responder.send(response)
@@ -265,4 +256,26 @@ package actor HTTPFront: LoopPart {
         guard response.body.count >= Self.longAnswer else { return responder.send(response) }
         responder.send(response) { withExtendedLifetime(slots) {} }
     }
+}
+
+extension HTTPFront: RequestDelegate {
+    package nonisolated func secondsToWait(of client: IPAddress) -> Int? { admission.limits.secondsToWait(of: client) }
+
+    package nonisolated func refusal(
+        ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
+    ) -> HTTPResponse? {
+        guard let error = admission.refusal(ofLargeBody: request, from: client, directory.catalog) else { return nil }
+        note(error, request, requestID: requestID)
+        return .error(error, requestID: requestID)
+    }
+
+    package nonisolated func person(of request: HTTPRequest) -> String? { admission.person(of: request) }
+
+    package nonisolated func respond(
+        to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder
+    ) {
+        onLoop { $0.serve(request, from: client, responder) }
+    }
+
+    package nonisolated func response(to failure: HTTPFailure) -> HTTPResponse { .failure(failure) }
 }

@@ -1,19 +1,19 @@
 /// The events of a socket that are not forwarded yet, by room: those whose checks are not answered, and later
 /// ones of the same room, which must not overtake them. They count towards the socket's limit of events in
-/// progress (`SocketSession.mayStart`).
+/// progress (`ClientSocket.mayStart`).
 struct HeldEvents {
     /// The events by room. A room is in it only while an event waits.
-    private var rooms: [String: [ServiceEvent]] = [:]
+    private var rooms: [String: [ClientEvent]] = [:]
 
     var isEmpty: Bool { rooms.isEmpty }
 
     /// Returns true if an event in this room has to wait behind another one.
     func holds(_ room: String?) -> Bool { !rooms.isEmpty && rooms[Self.key(room)] != nil }
 
-    mutating func append(_ event: ServiceEvent) { rooms[Self.key(event.roomID), default: []].append(event) }
+    mutating func append(_ event: ClientEvent) { rooms[Self.key(event.roomID), default: []].append(event) }
 
     /// Removes the first event of a room, if its checks are answered.
-    mutating func popChecked(in room: String?) -> ServiceEvent? {
+    mutating func popChecked(in room: String?) -> ClientEvent? {
         // Take the list out of the table, so that the change does not copy it.
         guard var events = rooms.removeValue(forKey: Self.key(room)) else { return nil }
         let first = events.first?.isBeingChecked == false ? events.removeFirst() : nil

@@ -2,6 +2,7 @@ import APIDocuments
 import Contracts
 import Delivery
 import GatewayCatalog
+import GatewayLimits
 import RoomViews
 
 extension OwnAPI {
@@ -89,7 +90,7 @@ extension RoomJoins {
     /// The events that a gateway handles itself.
     static let events: [(event: SocketEvent, request: RequestDescription)] = [
         own(
-            "room:join", ackName: "room", limit: "joins",
+            .join, ackName: "room",
             RequestDescription(
                 "Opens a room: its events reach this socket from now on.",
                 takes: .object(
@@ -99,20 +100,21 @@ extension RoomJoins {
                     ]),
                 gives: .room, errors: [.roomNotFound, .invalidField])),
         own(
-            "room:leave", limit: "joins",
+            .leave,
             RequestDescription(
                 "Closes a room.", takes: .object(["roomId": .id]), errors: [.roomNotFound, .invalidField])),
         own(
-            "message:typing", limit: "typing",
+            .typing,
             RequestDescription(
                 "Reports whether the person is typing. Typing ends by itself after 3 s without another report.",
                 takes: .object(["roomId": .id, "isTyping": .boolean]), errors: [.roomNotFound, .invalidField])),
     ]
 
     private static func own(
-        _ name: String, ackName: String? = nil, limit: String, _ request: RequestDescription
+        _ event: OwnEvent, ackName: String? = nil, _ request: RequestDescription
     ) -> (event: SocketEvent, request: RequestDescription) {
-        (SocketEvent(name, "\(Catalog.gateway).\(name)", ackName: ackName, limits: [limit]), request)
+        let (name, limits) = (event.rawValue, [event.limit.name])
+        return (SocketEvent(name, "\(Catalog.gateway).\(name)", ackName: ackName, limits: limits), request)
     }
 }
 

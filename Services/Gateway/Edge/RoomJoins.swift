@@ -2,6 +2,7 @@ import Contracts
 import Delivery
 import EventLog
 import GatewayCatalog
+import GatewayLimits
 import GatewayPresence
 import JSON
 import MessageBus
@@ -30,27 +31,28 @@ package struct RoomJoins: Sendable {
         self.memberships = memberships
     }
 
-    /// - Returns: the ack's members.
+    /// - Returns: the Room for the ack of a join.
     func change(
-        _ request: SocketRequest, of session: SocketSession, on front: isolated SocketFront
+        _ own: OwnEvent, _ event: ClientEvent, on front: isolated EventFront
     ) async throws(ServiceError) -> JSONValue? {
-        let payload = try request.payload
+        let (client, origin) = (event.socket, event.origin)
+        let payload = try event.payload
         let fields = try RequestFields(payload)
-        switch request.event.name {
-        case "room:join":
+        switch own {
+        case .join:
             try await checks.pass(
-                directory.catalog.joinChecks, payload, as: session.caller, origin: request.origin,
+                directory.catalog.joinChecks, payload, as: client.caller, origin: origin,
                 key: try fields.string("roomId"))
-            return try await join(fields, session, request.origin, on: front)
-        case "room:leave": try await leave(fields, session, request.origin, on: front)
-        default: try await setTyping(fields, session, request.origin, on: front)
+            return try await join(fields, client, origin, on: front)
+        case .leave: try await leave(fields, client, origin, on: front)
+        case .typing: try await setTyping(fields, client, origin, on: front)
         }
         return nil
     }
 
     /// Joins a room, and leaves the others unless they are to be kept.
     private func join(
-        _ fields: RequestFields, _ session: SocketSession, _ origin: RequestOrigin, on front: isolated SocketFront
+        _ fields: RequestFields, _ client: ClientSocket, _ origin: RequestOrigin, on front: isolated EventFront
     ) async throws(ServiceError) -> JSONValue? {
         let roomID = try fields.string("roomId")
         let keepsOthers = try fields.optionalBool("keepOthers") ?? false
@@ -58,16 +60,16 @@ package struct RoomJoins: Sendable {
         guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
         let earlier = front.delivery.onLoop { $0.beginJoin(of: roomID) }
         defer { front.delivery.onLoop { $0.endJoin(of: roomID) } }
-        let base = try await composer.base(of: roomID, origin.context(for: session.caller, key: roomID))
-        guard session.isConnected else { return nil }
+        let base = try await composer.base(of: roomID, origin.context(for: client.caller, key: roomID))
+        guard client.isConnected else { return nil }
         // The order matters: first the socket joins the audience, so that it misses no event of the room. Only then
         // are other clients notified and the badges zeroed.
-        await front.delivery.joinAudience(of: roomID, session.subscriber, by: origin.deadline)
-        session.subscriber.object.liveness.noteJoin()
-        guard session.isConnected else { return nil }
-        let left = keepsOthers ? [] : session.subscriber.object.rooms.filter { $0 != roomID }
-        for other in left { leaveAudience(of: other, session, on: front) }
-        let (id, userID) = (session.id, session.caller.id)
+        await front.delivery.joinAudience(of: roomID, client.subscriber, by: origin.deadline)
+        client.subscriber.object.liveness.noteJoin()
+        guard client.isConnected else { return nil }
+        let left = keepsOthers ? [] : client.subscriber.object.rooms.filter { $0 != roomID }
+        for other in left { leaveAudience(of: other, client, on: front) }
+        let (id, userID) = (client.id, client.caller.id)
         await presence.join(.init(roomID: roomID, userID: userID), socketID: id)
         // The entries that zero the badges may come after the ack, and `room:badges` must not show the
         // previous values.
@@ -78,12 +80,12 @@ package struct RoomJoins: Sendable {
             }
         }
         // A socket that closed meanwhile left its rooms before this join was recorded.
-        guard session.isConnected else {
+        guard client.isConnected else {
             await presence.disconnect(socketID: id)
             return nil
         }
-        let room = try await room(base, asOf: earlier, of: roomID, for: session.caller, origin, on: front)
-        return JSONWriter.object { $0.member("room", room.json) }
+        let room = try await room(base, asOf: earlier, of: roomID, for: client.caller, origin, on: front)
+        return room.json
     }
 
     /// The time that services have for the ack's Room, even if the join has used up its deadline.
@@ -102,7 +104,7 @@ package struct RoomJoins: Sendable {
     ///   - earlier: the number of events that `base` includes.
     private func room(
         _ base: JSONValue, asOf earlier: Int, of roomID: String, for caller: Caller, _ origin: RequestOrigin,
-        on front: isolated SocketFront
+        on front: isolated EventFront
     ) async throws(ServiceError) -> ComposedRoom {
         var base = base
         var included = earlier
@@ -133,40 +135,40 @@ package struct RoomJoins: Sendable {
     }
 
     private func leave(
-        _ fields: RequestFields, _ session: SocketSession, _ origin: RequestOrigin, on front: isolated SocketFront
+        _ fields: RequestFields, _ client: ClientSocket, _ origin: RequestOrigin, on front: isolated EventFront
     ) async throws(ServiceError) {
         let roomID = try fields.string("roomId")
-        guard session.subscriber.object.rooms.contains(roomID) else {
+        guard client.subscriber.object.rooms.contains(roomID) else {
             // A person may type in a room without having joined it.
-            let member = RoomMember(roomID: roomID, userID: session.caller.id)
-            await presence.setTyping(false, member, socketID: session.id)
+            let member = RoomMember(roomID: roomID, userID: client.caller.id)
+            await presence.setTyping(false, member, socketID: client.id)
             do throws(ServiceError) {
-                return try await requireMembership(of: session.caller, in: roomID, origin)
+                return try await requireMembership(of: client.caller, in: roomID, origin)
             } catch  where error.code == .serviceUnavailable {
                 // There is nothing to leave, whether or not the rooms service can be reached.
                 return
             }
         }
-        leaveAudience(of: roomID, session, on: front)
-        await presence.leave(.init(roomID: roomID, userID: session.caller.id), socketID: session.id)
+        leaveAudience(of: roomID, client, on: front)
+        await presence.leave(.init(roomID: roomID, userID: client.caller.id), socketID: client.id)
     }
 
-    private func leaveAudience(of roomID: String, _ session: SocketSession, on front: isolated SocketFront) {
-        front.delivery.onLoop { [subscriber = session.subscriber] in $0.leave(roomID, subscriber) }
+    private func leaveAudience(of roomID: String, _ client: ClientSocket, on front: isolated EventFront) {
+        front.delivery.onLoop { [subscriber = client.subscriber] in $0.leave(roomID, subscriber) }
     }
 
     private func setTyping(
-        _ fields: RequestFields, _ session: SocketSession, _ origin: RequestOrigin, on front: isolated SocketFront
+        _ fields: RequestFields, _ client: ClientSocket, _ origin: RequestOrigin, on front: isolated EventFront
     ) async throws(ServiceError) {
         let roomID = try fields.string("roomId")
         let isTyping = try fields.bool("isTyping")
-        if !session.subscriber.object.rooms.contains(roomID) {
-            try await requireMembership(of: session.caller, in: roomID, origin)
+        if !client.subscriber.object.rooms.contains(roomID) {
+            try await requireMembership(of: client.caller, in: roomID, origin)
         }
-        guard session.isConnected else { return }
-        let member = RoomMember(roomID: roomID, userID: session.caller.id)
-        await presence.setTyping(isTyping, member, socketID: session.id)
-        if !session.isConnected { await presence.disconnect(socketID: session.id) }
+        guard client.isConnected else { return }
+        let member = RoomMember(roomID: roomID, userID: client.caller.id)
+        await presence.setTyping(isTyping, member, socketID: client.id)
+        if !client.isConnected { await presence.disconnect(socketID: client.id) }
     }
 
     /// Checks that the caller is in the room. The error is that of a room that does not exist.

@@ -5,11 +5,11 @@ import ServiceKit
 
 /// A request or event that rate limits admitted, until its outcome is known.
 package struct LimitPass: Sendable {
-    fileprivate let failures: [RateLimit]
+    fileprivate let failures: [RateLimiter.Charge]
+    /// The bytes that were counted.
+    fileprivate let written: RateLimiter.Charge?
     fileprivate let person: String?
     fileprivate let address: IPAddress
-    /// The bytes that were counted against the limit.
-    fileprivate var bytes = 0
 }
 
 /// The limits for people and addresses, in number, bytes and concurrency: those that services declare for
@@ -72,28 +72,32 @@ package final class Limits: Sendable {
         _ limits: [RateLimit], person: String?, address: IPAddress, isAddressCounted: Bool = false,
         writing bytes: Int? = nil
     ) throws(ServiceError) -> LimitPass {
-        let now = now
-        if let wait = limiter.take(limits, person: person, address: isAddressCounted ? nil : address, now: now) {
+        let (charges, written) = charges(
+            limits, isAddressCounted: isAddressCounted, writing: person == nil ? nil : bytes)
+        if let excess = limiter.take(charges, person: person, address: address, now: now) {
             // A person's own refusal must not use up the limit of others behind the same address.
-            if isAddressCounted { limiter.giveBack(limits, person: nil, address: address, now: now) }
-            throw refusal("That was too often.", wait)
+            if isAddressCounted { limiter.giveBack(limits.map { .init($0) }, person: nil, address: address, now: now) }
+            throw refusal(excess)
         }
-        var pass = LimitPass(failures: limits.filter { $0.counted == .failures }, person: person, address: address)
-        guard let bytes, let person else { return pass }
-        pass.bytes = bytes + Self.writeOverhead
-        if let wait = limiter.take([OwnLimits.bytes], person: person, address: address, cost: pass.bytes, now: now) {
-            limiter.giveBack(limits, person: person, address: address, now: now)
-            throw refusal("That is more than may be written in so short a time.", wait)
-        }
-        return pass
+        return LimitPass(
+            failures: limits.filter { $0.counted == .failures }.map { .init($0) }, written: written, person: person,
+            address: address)
+    }
+
+    private func charges(
+        _ limits: [RateLimit], isAddressCounted: Bool = false, writing bytes: Int?
+    ) -> (all: [RateLimiter.Charge], written: RateLimiter.Charge?) {
+        let written = bytes.map { RateLimiter.Charge(OwnLimits.bytes, cost: $0 + Self.writeOverhead) }
+        let calls = limits.map { RateLimiter.Charge($0, isForAddress: !isAddressCounted) }
+        return (written.map { calls + [$0] } ?? calls, written)
     }
 
     /// Counts one more for the address alone, while the caller is unknown.
     ///
     /// - Throws: `rate_limited`.
     package func passAddress(_ limits: [RateLimit], _ address: IPAddress) throws(ServiceError) {
-        if let wait = limiter.take(limits, person: nil, address: address, now: now) {
-            throw refusal("That was too often.", wait)
+        if let excess = limiter.take(limits.map { .init($0) }, person: nil, address: address, now: now) {
+            throw refusal(excess)
         }
     }
 
@@ -107,14 +111,14 @@ package final class Limits: Sendable {
     /// failed.
     package func giveBackFailures(of limits: [RateLimit], _ address: IPAddress) {
         let failures = limits.filter { $0.counted == .failures }
-        limiter.giveBack(failures, person: nil, address: address, now: now)
+        limiter.giveBack(failures.map { .init($0) }, person: nil, address: address, now: now)
     }
 
     /// Refunds the bytes of a request that wrote nothing: it repeated an earlier write, or was refused before
     /// its body was parsed.
     package func giveBackBytes(_ pass: LimitPass) {
-        guard pass.bytes > 0 else { return }
-        limiter.giveBack([OwnLimits.bytes], person: pass.person, address: pass.address, cost: pass.bytes, now: now)
+        guard let written = pass.written else { return }
+        limiter.giveBack([written], person: pass.person, address: pass.address, now: now)
     }
 
     /// Checks these limits for a request that writes this many bytes, without counting it. It is counted once it has
@@ -124,19 +128,23 @@ package final class Limits: Sendable {
     package func check(
         _ limits: [RateLimit], person: String, address: IPAddress, writing bytes: Int?
     ) throws(ServiceError) {
-        let pass = try pass(limits, person: person, address: address, writing: bytes)
-        limiter.giveBack(limits, person: person, address: address, now: now)
-        giveBackBytes(pass)
+        let charges = charges(limits, writing: bytes).all
+        if let excess = limiter.take(charges, person: person, address: address, isTrial: true, now: now) {
+            throw refusal(excess)
+        }
     }
 
     /// Counts one more request of this address, or returns the number of seconds it has to wait.
     package func secondsToWait(of address: IPAddress) -> Int? {
-        limiter.take([OwnLimits.requests], person: nil, address: address, now: now)
+        limiter.take([.init(OwnLimits.requests)], person: nil, address: address, now: now)?.seconds
     }
 
-    private func refusal(_ what: String, _ wait: Int) -> ServiceError {
+    private func refusal(_ excess: (limit: RateLimit, seconds: Int)) -> ServiceError {
         refused.add()
-        return ServiceError(.rateLimited, "\(what) Try again in \(wait) s.", retryAfter: wait)
+        let what =
+            excess.limit.name == OwnLimits.bytes.name
+            ? "That is more than may be written in so short a time." : "That was too often."
+        return ServiceError(.rateLimited, "\(what) Try again in \(excess.seconds) s.", retryAfter: excess.seconds)
     }
 
     // MARK: Lists of rooms
@@ -151,7 +159,7 @@ package final class Limits: Sendable {
     /// Counts the rooms of a list that was composed.
     package func noteList(of rooms: Int, for person: String, _ address: IPAddress) {
         guard rooms > 0 else { return }
-        limiter.add([OwnLimits.lists], person: person, address: address, cost: rooms, now: now)
+        limiter.add([.init(OwnLimits.lists, cost: rooms)], person: person, address: address, now: now)
     }
 
     // MARK: Connecting sockets

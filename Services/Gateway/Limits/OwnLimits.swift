@@ -25,14 +25,14 @@ package enum OwnLimits {
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
-    /// Returns the limit of an event that no service has declared.
-    package static func ofEvent(_ name: String) -> RateLimit {
-        switch name {
-        case "room:join", "room:leave": joins
-        case "message:typing": typing
-        default: unknown
-        }
-    }
-
     static func named(_ name: String) -> RateLimit? { byName[name] }
+}
+
+/// The events that a gateway handles itself. Each changes the rooms of its socket, or its state in one.
+package enum OwnEvent: String, Sendable {
+    case join = "room:join"
+    case leave = "room:leave"
+    case typing = "message:typing"
+
+    package var limit: RateLimit { self == .typing ? OwnLimits.typing : OwnLimits.joins }
 }

@@ -19,16 +19,32 @@ package final class RateLimiter: Sendable {
     /// What one call takes from a key's limit, as a time: the period divided by the count. It is in whole nanoseconds,
     /// because rounding errors of a `Double` would often refuse the last permitted call.
     private struct Share {
+        let limit: RateLimit
         let key: Key
         let window: Int
         let interval: Int
 
-        init(_ limit: String, _ party: Key.Party, _ count: Int, _ window: Duration, cost: Int) {
-            key = Key(limit: limit, party: party)
+        init(_ charge: Charge, _ party: Key.Party, _ count: Int, _ window: Duration) {
+            limit = charge.limit
+            key = Key(limit: charge.limit.name, party: party)
             self.window = window.milliseconds * 1_000_000
             // A cost above the whole limit is always refused: two windows are enough to represent it.
-            let (interval, isOver) = (self.window / count).multipliedReportingOverflow(by: cost)
+            let (interval, isOver) = (self.window / count).multipliedReportingOverflow(by: charge.cost)
             self.interval = isOver ? 2 * self.window : min(interval, 2 * self.window)
+        }
+    }
+
+    /// What an action takes from a limit.
+    package struct Charge: Sendable {
+        let limit: RateLimit
+        let cost: Int
+        /// False if it was counted for the address before.
+        let isForAddress: Bool
+
+        package init(_ limit: RateLimit, cost: Int = 1, isForAddress: Bool = true) {
+            self.limit = limit
+            self.cost = cost
+            self.isForAddress = isForAddress
         }
     }
 
@@ -55,20 +71,25 @@ package final class RateLimiter: Sendable {
     /// - Parameters:
     ///   - person: nil if the caller is unknown, or counted separately.
     ///   - address: nil if the address was counted before.
-    ///   - cost: the amount, for limits that do not count calls.
+    ///   - isTrial: true to count nothing.
     ///   - now: milliseconds, of any clock that does not go back.
-    /// - Returns: the seconds until the action is allowed; nil if it is allowed now.
-    package func take(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) -> Int? {
+    /// - Returns: the limit with the longest wait, and the seconds until the action is allowed; nil if it is allowed now.
+    package func take(
+        _ charges: [Charge], person: String?, address: IPAddress?, isTrial: Bool = false, now: Int
+    ) -> (limit: RateLimit, seconds: Int)? {
         guard isOn else { return nil }
-        let shares = shares(limits, person: person, address: address, cost: cost)
+        let shares = shares(charges, person: person, address: address)
         let now = now * 1_000_000
         return times.withLock { times in
             var wait = 0
+            var longest: RateLimit?
             for share in shares {
                 let next = max(times[share.key] ?? 0, now) + share.interval
-                wait = max(wait, next - now - share.window)
+                guard case let own = next - now - share.window, own > wait else { continue }
+                (wait, longest) = (own, share.limit)
             }
-            guard wait <= 0 else { return (wait + 999_999_999) / 1_000_000_000 }
+            if let longest { return (longest, (wait + 999_999_999) / 1_000_000_000) }
+            if isTrial { return nil }
             for share in shares { times[share.key] = max(times[share.key] ?? 0, now) + share.interval }
             return nil
         }
@@ -76,8 +97,8 @@ package final class RateLimiter: Sendable {
 
     /// Counts an amount that is known only afterwards, even beyond the limits: `take` then refuses the next
     /// calls.
-    package func add(_ limits: [RateLimit], person: String, address: IPAddress, cost: Int, now: Int) {
-        let shares = shares(limits, person: person, address: address, cost: cost)
+    package func add(_ charges: [Charge], person: String, address: IPAddress, now: Int) {
+        let shares = shares(charges, person: person, address: address)
         let now = now * 1_000_000
         times.withLock { times in
             for share in shares { times[share.key] = max(times[share.key] ?? 0, now) + share.interval }
@@ -86,8 +107,8 @@ package final class RateLimiter: Sendable {
 
     /// Undoes a `take`. Call it soon: for a cost of 1, within window / count. The amount also expires with time, so a
     /// later call may refund it twice.
-    package func giveBack(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) {
-        let shares = shares(limits, person: person, address: address, cost: cost)
+    package func giveBack(_ charges: [Charge], person: String?, address: IPAddress?, now: Int) {
+        let shares = shares(charges, person: person, address: address)
         times.withLock { times in
             for share in shares {
                 guard let time = times[share.key] else { continue }
@@ -97,18 +118,25 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    private func shares(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int) -> [Share] {
+    private func shares(_ charges: [Charge], person: String?, address: IPAddress?) -> [Share] {
         guard isOn else { return [] }
         let address = address?.subscriber
-        let name = person.map { String(decoding: $0.utf8.prefix(Self.maxNameLength), as: UTF8.self) }
-        return limits.flatMap { limit in
+        let person = person.map {
+            guard $0.utf8.count > Self.maxNameLength else { return $0 }
+            return String(decoding: $0.utf8.prefix(Self.maxNameLength), as: UTF8.self)
+        }
+        var shares: [Share] = []
+        shares.reserveCapacity(2 * charges.count)
+        for charge in charges {
+            let limit = charge.limit
             let rate =
                 overrides[limit.name]
                 ?? Rate(perPerson: limit.perPerson, perAddress: limit.perAddress, window: .seconds(limit.seconds))
-            return [
-                address.map { Share(limit.name, .address($0), rate.perAddress, rate.addressWindow, cost: cost) },
-                name.map { Share(limit.name, .person($0), rate.perPerson, rate.personWindow, cost: cost) },
-            ].compactMap(\.self)
+            if let address, charge.isForAddress {
+                shares.append(Share(charge, .address(address), rate.perAddress, rate.addressWindow))
+            }
+            if let person { shares.append(Share(charge, .person(person), rate.perPerson, rate.personWindow)) }
         }
+        return shares
     }
 }

@@ -1,9 +1,7 @@
 import Edge
 import HTTP
-import JSON
 import Reactor
 import ServiceKit
-import SocketIO
 
 extension ComponentFactory {
     /// The endpoints for operators, if `OPS_PORT` is set. It must be the last of a program's components, as
@@ -43,7 +41,7 @@ struct OperationsServer: Component {
         configuration.http.maxBodyBytes = 0
         let server = try await EdgeServer.start(
             host: node.configuration[host], port: port, on: node.group, configuration: configuration
-        ) { _ in OperationsDelegate(components: components, metrics: node.metrics) }
+        ) { _ in (OperationsDelegate(components: components, metrics: node.metrics), nil) }
         return OperationsServer(server: server)
     }
 
@@ -52,7 +50,7 @@ struct OperationsServer: Component {
     func stop(within deadline: Duration) async { await server.drain(within: deadline) }
 }
 
-private final class OperationsDelegate: EdgeDelegate {
+private final class OperationsDelegate: RequestDelegate {
     private let components: [any Component]
     private let metrics: Metrics
 
@@ -78,12 +76,6 @@ private final class OperationsDelegate: EdgeDelegate {
         default: responder.send(.text("There is nothing here.\n", status: 404))
         }
     }
-
-    // This server has no sockets.
-    func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {}
-    func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int) {}
-    func socket(_ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal) {}
-    func socketDidClose(_ socket: Socket, reason: SocketCloseReason) {}
 }
 
 extension HTTPResponse {

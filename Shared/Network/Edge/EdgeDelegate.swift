@@ -3,8 +3,8 @@ import JSON
 import Reactor
 import SocketIO
 
-/// The application behind requests and sockets. There is one for each loop, and it is called on that loop only.
-public protocol EdgeDelegate: AnyObject {
+/// The application behind HTTP requests. There is one for each loop, and it is called on that loop only.
+public protocol RequestDelegate: AnyObject {
     /// Asks whether a new request exceeds its client's rate, before anything else is done for it. The request may be
     /// for any path.
     ///
@@ -33,7 +33,24 @@ public protocol EdgeDelegate: AnyObject {
 
     /// Returns the response to a request that could not be served, and may log it.
     func response(to failure: HTTPFailure) -> HTTPResponse
+}
 
+extension RequestDelegate {
+    public func secondsToWait(of client: IPAddress) -> Int? { nil }
+    public func refusal(
+        ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
+    ) -> HTTPResponse? { nil }
+    public func person(of request: HTTPRequest) -> String? { nil }
+
+    public func response(to failure: HTTPFailure) -> HTTPResponse {
+        HTTPResponse(
+            status: failure.status, headers: ["Content-Type": "text/plain; charset=utf-8"],
+            body: Array("\(failure.reason)\n".utf8))
+    }
+}
+
+/// The application behind Socket.IO sockets. There is one for each loop, and it is called on that loop only.
+public protocol SocketDelegate: AnyObject {
     /// Handles a client's request to connect to a namespace. Answer with `socket.accept` or `socket.refuse`, now or
     /// later. Until then the client's events wait.
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?)
@@ -68,22 +85,11 @@ public protocol EdgeDelegate: AnyObject {
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason)
 }
 
-extension EdgeDelegate {
-    public func secondsToWait(of client: IPAddress) -> Int? { nil }
-    public func refusal(
-        ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
-    ) -> HTTPResponse? { nil }
-    public func person(of request: HTTPRequest) -> String? { nil }
+extension SocketDelegate {
     public func socket(_ socket: Socket, takes event: SocketIOEvent, ofBytes bytes: Int) -> Bool { true }
     public func socket(_ socket: Socket, leftNamespace namespace: String) {}
     public func socketIsPinged(_ socket: Socket) {}
     public func socketAnsweredPing(_ socket: Socket) {}
-
-    public func response(to failure: HTTPFailure) -> HTTPResponse {
-        HTTPResponse(
-            status: failure.status, headers: ["Content-Type": "text/plain; charset=utf-8"],
-            body: Array("\(failure.reason)\n".utf8))
-    }
 }
 
 /// The reason why a request could not be served.

@@ -4,7 +4,7 @@ import Reactor
 import Security
 import SocketIO
 
-/// The part of an `EdgeServer` on one loop: its connections, its sessions, its delegate.
+/// The part of an `EdgeServer` on one loop: its connections, its sessions, its delegates.
 final class EdgeLoop {
     let loop: EventLoop
     let configuration: EdgeConfiguration
@@ -12,7 +12,9 @@ final class EdgeLoop {
     let counters: EdgeCounters
     let usage: ClientUsage
     let randomness: any Randomness
-    let delegate: any EdgeDelegate
+    let requests: any RequestDelegate
+    /// Nil if the server has no Socket.IO endpoint.
+    let sockets: (any SocketDelegate)?
     let shares: TimeShares
     private let evictions: Evictions
     /// The loops of the server, by index. Emptied by the drain, as it is a reference cycle.
@@ -29,7 +31,7 @@ final class EdgeLoop {
 
     init(
         loop: EventLoop, configuration: EdgeConfiguration, counters: EdgeCounters, usage: ClientUsage,
-        evictions: Evictions, randomness: any Randomness, delegate: any EdgeDelegate
+        evictions: Evictions, randomness: any Randomness, delegates: EdgeServer.Delegates
     ) {
         self.loop = loop
         self.configuration = configuration
@@ -39,7 +41,7 @@ final class EdgeLoop {
         self.evictions = evictions
         waiting = WaitingClients(countedIn: evictions[loop.index])
         self.randomness = randomness
-        self.delegate = delegate
+        (requests, sockets) = delegates
         shares = TimeShares(percent: configuration.limits.loopTimePerAddress, on: loop)
     }
 
@@ -86,7 +88,7 @@ final class EdgeLoop {
 
     /// The delegate's response to a request that is refused here, with the time to wait.
     func response(to failure: HTTPFailure) -> HTTPResponse {
-        var response = delegate.response(to: failure)
+        var response = requests.response(to: failure)
         if let seconds = failure.retryAfter, !response.headers.contains("Retry-After") {
             response.headers.add("Retry-After", String(seconds))
         }
@@ -315,7 +317,7 @@ final class EdgeLoop {
     /// Returns the standing of a request's client: that of a connected socket, or of a signed-in person.
     func standing(of request: HTTPRequest) -> ClientUsage.Standing {
         guard let endpoint = endpoint(at: request.path) else {
-            return delegate.person(of: request).map { .known(person: $0) } ?? .stranger
+            return requests.person(of: request).map { .known(person: $0) } ?? .stranger
         }
         return session(of: request, at: endpoint)?.standing ?? .stranger
     }

@@ -3,9 +3,12 @@ import Security
 
 /// HTTP, WebSocket and Socket.IO on one port, served by all the loops of a group.
 ///
-/// Each loop has its own connections, sessions and delegate, and shares none of them. A session stays on the
+/// Each loop has its own connections, sessions and delegates, and shares none of them. A session stays on the
 /// loop that made it; a request that arrives on another one is moved there with its connection.
 public final class EdgeServer: Sendable {
+    /// The application on one loop. A server without a Socket.IO endpoint needs no second one.
+    public typealias Delegates = (requests: any RequestDelegate, sockets: (any SocketDelegate)?)
+
     public let port: UInt16
     public let counters: EdgeCounters
     private let usage: ClientUsage
@@ -15,12 +18,12 @@ public final class EdgeServer: Sendable {
     /// Starts a server, which listens at once.
     ///
     /// - Parameter port: 0 for one that the system picks.
-    /// - Parameter makeDelegate: called once on each loop.
+    /// - Parameter makeDelegates: called once on each loop.
     public static func start(
         host: String, port: UInt16, on group: EventLoopGroup, configuration: EdgeConfiguration,
         randomness: any Randomness = SystemRandomness(),
         onAcceptError: @escaping @Sendable (SystemError) -> Void = { _ in },
-        makeDelegate: @escaping @Sendable (EventLoop) -> any EdgeDelegate
+        makeDelegates: @escaping @Sendable (EventLoop) -> Delegates
     ) async throws(ListenError) -> EdgeServer {
         let usage = ClientUsage(configuration.limits)
         let counters = EdgeCounters(usage)
@@ -31,7 +34,7 @@ public final class EdgeServer: Sendable {
                 await loop.run {
                     let edge = EdgeLoop(
                         loop: loop, configuration: configuration, counters: counters, usage: usage,
-                        evictions: evictions, randomness: randomness, delegate: makeDelegate(loop))
+                        evictions: evictions, randomness: randomness, delegates: makeDelegates(loop))
                     return LoopBound(edge, to: loop)
                 })
         }

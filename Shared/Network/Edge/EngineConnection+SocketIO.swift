@@ -22,7 +22,7 @@ extension EngineConnection {
 
     private func takesLarge(_ message: EnginePacket) -> Bool {
         switch socketIO.preview(of: message) {
-        case .event(let event): edge.delegate.socket(socket, takes: event, ofBytes: message.payload.count)
+        case .event(let event): edge.sockets?.socket(socket, takes: event, ofBytes: message.payload.count) ?? true
         // No server here asks its clients for acks.
         case .ack, .ignored: false
         case nil: true
@@ -35,17 +35,17 @@ extension EngineConnection {
         switch action {
         case .send(let packet): send(packet)
         case .checkConnect(let namespace, let auth):
-            edge.delegate.socket(socket, asksToConnect: namespace, auth: auth)
+            edge.sockets?.socket(socket, asksToConnect: namespace, auth: auth)
         // A handler of an earlier event may have ended the connection to the namespace.
         case .event(let event) where isConnected(to: event.namespace):
-            edge.delegate.socket(socket, received: event, ofBytes: bytes)
+            edge.sockets?.socket(socket, received: event, ofBytes: bytes)
         case .refuse(let event, let refusal) where isConnected(to: event.namespace):
-            edge.delegate.socket(socket, refused: event, ofBytes: bytes, because: refusal)
+            edge.sockets?.socket(socket, refused: event, ofBytes: bytes, because: refusal)
         case .event, .refuse: break
         // No server here asks its clients for acks.
         case .ack: break
         case .disconnected(let namespace):
-            edge.delegate.socket(socket, leftNamespace: namespace)
+            edge.sockets?.socket(socket, leftNamespace: namespace)
             if socketIO.connectedNamespaces.isEmpty { didLeave() }
         case .close(let violation): close(.engine(.violation(violation)))
         }
@@ -73,6 +73,6 @@ extension EngineConnection {
         // A polling client stays until it has fetched the packets or times out. It is not a member of
         // anything meanwhile.
         if engine.isClosed { return }
-        for namespace in namespaces { edge.delegate.socket(socket, leftNamespace: namespace) }
+        for namespace in namespaces { edge.sockets?.socket(socket, leftNamespace: namespace) }
     }
 }

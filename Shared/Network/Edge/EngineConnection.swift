@@ -222,8 +222,8 @@ final class EngineConnection: Waiting, WebSocketReceiver {
                 if !engine.isClosed { timers.start(timer, after: delay, for: self) }
             case .stopTimer(let timer): timers.stop(timer)
             case .deliver(let message): deliver(message)
-            case .notePing: edge.delegate.socketIsPinged(socket)
-            case .noteAnsweredPing: edge.delegate.socketAnsweredPing(socket)
+            case .notePing: edge.sockets?.socketIsPinged(socket)
+            case .noteAnsweredPing: edge.sockets?.socketAnsweredPing(socket)
             case .close(let reason): end(reason)
             }
         }
@@ -376,7 +376,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
             default: webSocket.close(.normal)
             }
         }
-        edge.delegate.socketDidClose(socket, reason: closeReason ?? .engine(reason))
+        edge.sockets?.socketDidClose(socket, reason: closeReason ?? .engine(reason))
         context = nil
     }
 }

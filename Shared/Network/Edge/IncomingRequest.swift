@@ -22,7 +22,7 @@ struct IncomingRequest {
         // A balancer treats a gateway whose health checks are refused as down, and disconnects everyone on
         // it.
         if edge.configuration.isProxysOwn(request, from: connection.channel.peer.ip) { return true }
-        guard let wait = edge.delegate.secondsToWait(of: client) else { return true }
+        guard let wait = edge.requests.secondsToWait(of: client) else { return true }
         connection.endKeepAlive(exchange)
         connection.fail(
             exchange, status: 429, reason: "there are too many requests from this address",
@@ -37,7 +37,7 @@ struct IncomingRequest {
         } else if AllowedOrigins.isPreflight(request), edge.configuration.isShared(request.path) {
             connection.answer(exchange, with: AllowedOrigins.preflight(of: request))
         } else {
-            edge.delegate.respond(to: request, from: client, using: connection.responder(exchange))
+            edge.requests.respond(to: request, from: client, using: connection.responder(exchange))
         }
     }
 
@@ -54,11 +54,11 @@ struct IncomingRequest {
             response =
                 asked.mayHaveLargeBody
                 ? nil
-                : edge.delegate.response(
+                : edge.requests.response(
                     to: HTTPFailure(
                         status: 413, reason: "log in before sending so much", requestID: connection.requestID))
         } else {
-            response = edge.delegate.refusal(ofLargeBody: request, from: client, requestID: connection.requestID)
+            response = edge.requests.refusal(ofLargeBody: request, from: client, requestID: connection.requestID)
         }
         if let response {
             connection.refuseBody(exchange, with: response)

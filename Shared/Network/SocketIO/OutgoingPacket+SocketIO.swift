@@ -14,6 +14,23 @@ extension OutgoingPacket {
         make(.ack, namespace, id, .list(nil, arguments))
     }
 
+    /// Creates an ack in the main namespace with one object, which is written in place.
+    ///
+    /// - Parameter capacity: the expected length of the object.
+    public static func ack(
+        _ id: Int, reservingCapacity capacity: Int, object write: (inout JSONWriter) -> Void
+    ) -> OutgoingPacket {
+        var packet: [UInt8] = []
+        packet.reserveCapacity(capacity + 32)
+        for _ in 0..<usualHeader { packet.append(0) }
+        packet.append(EnginePacket.Kind.message.rawValue)
+        packet.append(SocketIOPacket.Kind.ack.rawValue)
+        packet += String(id).utf8
+        var json = JSONWriter(after: packet)
+        json.array { $0.object(write) }
+        return OutgoingPacket(textAfterHeader: json.finish())
+    }
+
     static func connect(_ payload: JSONValue, namespace: String) -> OutgoingPacket {
         make(.connect, namespace, nil, .value(payload))
     }

@@ -23,6 +23,32 @@ public struct OutgoingPacket: Sendable, Equatable {
         self.init(text: [kind.rawValue] + payload)
     }
 
+    /// The length of the header before 126 to 65,535 bytes.
+    static let usualHeader = 4
+
+    /// Creates a text packet from its bytes after `usualHeader` bytes of any value, which become the frame's header.
+    init(textAfterHeader frame: consuming [UInt8]) {
+        let length = frame.count - Self.usualHeader
+        switch length {
+        case ..<126:
+            frame.removeFirst(2)
+            frame[0] = 0x81
+            frame[1] = UInt8(length)
+            payloadOffset = 2
+        case ...0xFFFF:
+            frame[0] = 0x81
+            frame[1] = 126
+            frame[2] = UInt8(length >> 8)
+            frame[3] = UInt8(length & 0xFF)
+            payloadOffset = 4
+        default:
+            self = OutgoingPacket(text: Array(frame[Self.usualHeader...]))
+            return
+        }
+        bytes = frame
+        isBinary = false
+    }
+
     /// - Parameter write: must append `length` bytes.
     init(of length: Int, isBinary: Bool, _ write: (inout [UInt8]) -> Void) {
         var frame: [UInt8] = []

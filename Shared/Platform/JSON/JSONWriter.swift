@@ -16,10 +16,16 @@ public struct JSONWriter: ~Copyable {
         bytes.reserveCapacity(capacity)
     }
 
+    /// Creates a writer that appends to these bytes.
+    public init(after prefix: consuming [UInt8]) { bytes = prefix }
+
+    /// Returns all bytes.
+    public consuming func finish() -> [UInt8] { bytes }
+
     public static func bytes(reservingCapacity capacity: Int = 256, _ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter(reservingCapacity: capacity)
         write(&writer)
-        return writer.bytes
+        return writer.finish()
     }
 
     public static func value(reservingCapacity capacity: Int = 256, _ write: (inout JSONWriter) -> Void) -> JSONValue {

@@ -1,3 +1,4 @@
+import JSON
 import Testing
 
 @testable import SocketIO
@@ -23,5 +24,13 @@ struct OutgoingPacketTests {
                     ])
             }
         }
+    }
+
+    @Test(
+        "an ack that is written in place has the bytes of one made of its value", arguments: [0, 100, 65_500, 70_000])
+    func acks(length: Int) {
+        let text = String(repeating: "a", count: length)
+        let written = OutgoingPacket.ack(12, reservingCapacity: 16) { $0.member("text", text) }
+        #expect(written == .ack(12, [JSONWriter.object { $0.member("text", text) }]))
     }
 }

@@ -18,7 +18,7 @@ enum DelegateCall: Sendable, Equatable {
 }
 
 /// Reports its calls to a test, and behaves as the test says.
-final class TestDelegate: EdgeDelegate {
+final class TestDelegate: RequestDelegate, SocketDelegate {
     struct Behaviour: Sendable {
         var onRequest: @Sendable (HTTPRequest, IPAddress, HTTPResponder) -> Void = { _, _, responder in
             responder.send(HTTPResponse(status: 404))
@@ -108,7 +108,8 @@ struct TestServer {
         let group = try EventLoopGroup(loopCount: loops)
         let edge = try await EdgeServer.start(host: "127.0.0.1", port: 0, on: group, configuration: configuration) {
             _ in
-            TestDelegate(behaviour, calls: continuation)
+            let delegate = TestDelegate(behaviour, calls: continuation)
+            return (delegate, delegate)
         }
         let server = TestServer(edge: edge, group: group, calls: stream)
         do {

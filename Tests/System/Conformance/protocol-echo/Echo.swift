@@ -5,7 +5,7 @@ import Reactor
 import SocketIO
 
 /// Echoes what it receives, as the reference test suites' servers do.
-final class Echo: EdgeDelegate {
+final class Echo: RequestDelegate, SocketDelegate {
     /// The longest message of the WebSocket suites.
     private static let maxMessageBytes = 16 << 20
 

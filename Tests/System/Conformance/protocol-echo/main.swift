@@ -9,7 +9,10 @@ do {
     let group = try EventLoopGroup(loopCount: 1)
     let server = try await EdgeServer.start(
         host: "127.0.0.1", port: options.port, on: group, configuration: options.configuration
-    ) { _ in Echo() }
+    ) { _ in
+        let echo = Echo()
+        return (echo, echo)
+    }
     EchoOptions.printLine("protocol-echo ready http://127.0.0.1:\(server.port)")
     await signals.wait()
     await server.drain(within: .seconds(2))

@@ -5,6 +5,14 @@ import Testing
 
 @testable import GatewayLimits
 
+extension RateLimiter {
+    fileprivate func take(
+        _ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int
+    ) -> Int? {
+        take(limits.map { .init($0, cost: cost) }, person: person, address: address, now: now)?.seconds
+    }
+}
+
 @Suite("The rate limiter")
 struct RateLimiterTests {
     private let limiter = RateLimiter(isOn: true, overrides: [:])
@@ -23,7 +31,7 @@ struct RateLimiterTests {
     }
 
     private func giveBack(_ person: String?, at now: Int) {
-        limiter.giveBack([sends], person: person, address: Self.home, now: now)
+        limiter.giveBack([.init(sends)], person: person, address: Self.home, now: now)
     }
 
     @Test("a burst up to the limit passes, and the next request gets the time to wait")
@@ -98,7 +106,7 @@ struct RateLimiterTests {
         #expect(take(2, at: 1000) == nil)
         #expect(take(2, at: 1000) == 1)
         #expect(take(1, at: 1000) == nil)
-        limiter.giveBack([sends], person: "ada", address: nil, cost: 2, now: 1000)
+        limiter.giveBack([.init(sends, cost: 2)], person: "ada", address: nil, now: 1000)
         #expect(take(2, at: 1000) == nil)
         for now in [1000, 1_000_000] { for cost in [4, 1 << 40, .max] { #expect(take(cost, at: now) != nil) } }
         #expect(take(3, at: 1_000_000) == nil)
@@ -107,7 +115,7 @@ struct RateLimiterTests {
     @Test("a cost counted afterwards may exceed the limit, and refuses the next requests for as long")
     func after() {
         #expect(take("ada", at: 0) == nil)
-        limiter.add([sends], person: "ada", address: Self.home, cost: 4, now: 0)
+        limiter.add([.init(sends, cost: 4)], person: "ada", address: Self.home, now: 0)
         #expect(take("ada", at: 0) == 3)
         #expect(take("ada", at: 2999) == 1)
         #expect(take("ada", at: 3000) == nil)

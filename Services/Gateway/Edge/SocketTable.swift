@@ -2,24 +2,24 @@ import Synchronization
 
 /// The connected sockets of one loop, including those that are still being caught up, by their ids and by
 /// their sessions.
-struct SessionTable {
-    private var sockets: [String: SocketSession] = [:]
-    private var sessions: [String: [SocketSession]] = [:]
+struct SocketTable {
+    private var sockets: [String: ClientSocket] = [:]
+    private var bySession: [String: [ClientSocket]] = [:]
 
-    subscript(id: String) -> SocketSession? { sockets[id] }
+    subscript(id: String) -> ClientSocket? { sockets[id] }
 
-    func ofSession(_ id: String) -> [SocketSession] { sessions[id] ?? [] }
+    func ofSession(_ id: String) -> [ClientSocket] { bySession[id] ?? [] }
 
-    mutating func add(_ session: SocketSession) {
-        sockets[session.id] = session
-        if let id = session.sessionID { sessions[id, default: []].append(session) }
+    mutating func add(_ socket: ClientSocket) {
+        sockets[socket.id] = socket
+        if let id = socket.sessionID { bySession[id, default: []].append(socket) }
     }
 
-    mutating func remove(_ session: SocketSession) {
-        sockets[session.id] = nil
-        guard let id = session.sessionID else { return }
-        sessions[id]?.removeAll { $0 === session }
-        if sessions[id]?.isEmpty == true { sessions[id] = nil }
+    mutating func remove(_ socket: ClientSocket) {
+        sockets[socket.id] = nil
+        guard let id = socket.sessionID else { return }
+        bySession[id]?.removeAll { $0 === socket }
+        if bySession[id]?.isEmpty == true { bySession[id] = nil }
     }
 }
 

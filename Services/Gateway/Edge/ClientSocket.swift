@@ -1,0 +1,108 @@
+import Contracts
+import Delivery
+import Edge
+import Reactor
+
+/// A person's connected socket in its front: its identity, and its running and waiting events. It stays on
+/// its loop.
+final class ClientSocket {
+    let socket: Socket
+    /// The socket's id in this process: in presence, in the tables of sockets, and in request ids.
+    let id: String
+    let caller: Caller
+    /// The session in its token; nil if the token has none. The socket is disconnected when this session ends.
+    let sessionID: String?
+    let address: IPAddress
+    /// The same socket in the fan-out.
+    let subscriber: Subscriber.Handle
+    var expiry: LoopTimer?
+
+    /// The events that wait: for the catch-up, for a join or leave, or for a free slot. Their deadlines count from
+    /// their arrival, so they keep running.
+    private var waiting = WaitingEvents()
+    /// True while the socket is being caught up, or a join, leave or typing event is being handled. Later events wait.
+    var isChangingRooms = false
+    /// True while more waiting events are to start in the loop's next turn.
+    var isResuming = false
+    /// The events in progress at services, including those that are held.
+    private var inFlight = 0
+    var held = HeldEvents()
+    /// True once its session has ended; events that are still held are refused.
+    private(set) var isEnded = false
+
+    /// The limit of events of one socket that are in progress at services: one, if several could overtake each
+    /// other on the bus.
+    private let maxInFlight: Int
+
+    init(
+        _ socket: Socket, id: String, caller: Caller, sessionID: String?, keepsOrder: Bool, on loop: EventLoop
+    ) {
+        maxInFlight = keepsOrder ? 128 : 1
+        self.socket = socket
+        self.id = id
+        self.caller = caller
+        self.sessionID = sessionID
+        address = socket.handshake.client
+        subscriber = Subscriber.Handle(Subscriber(socket, caller: caller), to: loop)
+    }
+
+    var isConnected: Bool { subscriber.object.isConnected }
+
+    // MARK: Events in progress
+
+    /// Counts the memory of an event that has arrived. A person may have many sockets, so the events of all of them
+    /// count together.
+    ///
+    /// - Returns: the limit that the event would exceed, in which case it is not counted.
+    func take(_ event: ClientEvent) -> BufferRefusal? { socket.noteHeld(change: event.size) }
+
+    /// Returns true if the event may start now; otherwise it waits, or is refused.
+    ///
+    /// A join, a leave, or typing waits for all events in progress: their events to clients would arrive after
+    /// the ack of a join, and a message would end the typing that began after it.
+    func mayStart(_ event: ClientEvent) -> Bool {
+        !isChangingRooms && inFlight < (event.own == nil ? maxInFlight : 1)
+    }
+
+    func start(_ event: ClientEvent) {
+        if event.own == nil { inFlight += 1 } else { isChangingRooms = true }
+    }
+
+    /// Releases what an event that was started holds.
+    func finish(_ event: ClientEvent) {
+        if event.own == nil { inFlight -= 1 } else { isChangingRooms = false }
+        socket.noteHeld(change: -event.size)
+    }
+
+    // MARK: Waiting events
+
+    var isWaiting: Bool { !waiting.isEmpty }
+
+    /// - Returns: false if there is no room: the client sends without waiting for answers.
+    func wait(with event: ClientEvent) -> Bool { waiting.append(event) }
+
+    /// Returns the next waiting event, if it may start now.
+    func nextWaiting() -> ClientEvent? {
+        guard let next = waiting.first, mayStart(next) else { return nil }
+        return waiting.popFirst()
+    }
+
+    /// Drops an event that found no room, and all that wait.
+    func drop(_ event: ClientEvent) {
+        socket.noteHeld(change: -event.size)
+        dropWaiting()
+    }
+
+    /// Drops the waiting events, because the client is disconnected.
+    func dropWaiting() {
+        socket.noteHeld(change: -waiting.bytes)
+        waiting = WaitingEvents()
+    }
+
+    /// Disconnects, because the session has ended. Events that wait are dropped, and those that are held are refused.
+    func endSession() {
+        dropWaiting()
+        isEnded = true
+        socket.disconnect()
+    }
+}
