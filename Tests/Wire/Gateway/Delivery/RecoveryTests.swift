@@ -413,10 +413,12 @@ struct RecoveryTests {
             harness.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
             let cursor = try await Self.connect(harness, since: "none").cursor
             Self.publish(harness, "needle")
+            let delivery = try #require(harness.gateway.parts.fanout.loops.first)
             let others = Task {
                 while !Task.isCancelled {
                     harness.chat.emit([Emission(to: .room, "n", .emptyObject)], room: "s", participants: ["bob", "cy"])
-                    await Task.yield()
+                    // As fast as the loop takes them: more would wait before it, on a busy machine without end.
+                    _ = await delivery.positions
                 }
             }
             defer { others.cancel() }
