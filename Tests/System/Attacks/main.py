@@ -36,7 +36,7 @@ def options():
     parser.add_argument("--slow", action="store_true", help="also those that take longer than a minute")
     parser.add_argument("--before", type=Path, help="what to compare with: the folder of another build, or the --json of an earlier run")
     parser.add_argument("--json", type=Path, help="where the results go")
-    parser.add_argument("--markdown", type=Path, help="where the table goes")
+    parser.add_argument("--figures", type=Path, help="where the table goes, separated by tabs, such as Tests/System/Attacks/figures.tsv")
     parser.add_argument("--repeat", type=int, default=1, help="how often an attack that breaks a bound is measured again")
     parser.add_argument("--floor", type=float, default=FLOOR * 1000, help="milliseconds that others' p99 may reach in any case")
     parser.add_argument("--calm", type=float, default=CALM, help="seconds before each attack, to compare with")
@@ -105,8 +105,8 @@ def main() -> int:
     if given.before:
         before = read(given.before) if given.before.is_file() else run(names, given.before, given)
     results = run(names, given.binaries, given)
-    if given.markdown:
-        given.markdown.write_text(table.markdown(results, {result.row: result for result in before}))
+    if given.figures:
+        table.write_figures(results, {result.row: result for result in before}, given.figures)
     failed = [f"{result.attack} (loops: {result.loops})" for result in results if result.broken]
     print(f"\n{len(results) - len(failed)} held, {len(failed)} broken" + (f": {', '.join(failed)}" if failed else ""))
     return 1 if failed else 0

@@ -1,6 +1,8 @@
-"""Results as rows: on the terminal, and in Markdown with an earlier build beside them."""
+"""Results as rows: on the terminal, and in a file of tab-separated figures."""
 
+import csv
 import math
+from pathlib import Path
 
 from measurement import Result
 
@@ -67,26 +69,41 @@ def details(result: Result) -> str:
     return "    " + "; ".join(parts + result.notes)
 
 
-def markdown(results: list[Result], before: dict[tuple[str, int], Result]) -> str:
-    """A row for each attack; with an earlier build's figures, each cell is `before → after`."""
+# The columns of a file of figures. Empty: not measured, or never.
+COLUMNS = {
+    "attack": lambda result: result.attack,
+    "loops": lambda result: result.loops,
+    "calm_p50_ms": lambda result: result.calm.p50 * 1000,
+    "calm_p99_ms": lambda result: result.calm.p99 * 1000,
+    "attacked_p50_ms": lambda result: result.during.p50 * 1000,
+    "attacked_p99_ms": lambda result: result.during.p99 * 1000,
+    "attacked_worst_ms": lambda result: result.during.worst * 1000,
+    "failed": lambda result: sum(result.failures.values()),
+    "kept_out": lambda result: sum(result.kept_out.values()),
+    "newcomers": lambda result: result.newcomers,
+    "memory_before_mb": lambda result: result.memory_before,
+    "memory_peak_mb": lambda result: result.memory_peak,
+    "memory_after_mb": lambda result: result.memory_after,
+    "kernel_peak_mb": lambda result: result.kernel_peak,
+    "kernel_closed_mb": lambda result: result.kernel_closed,
+    "cpu": lambda result: result.cpu,
+    "refused_after_s": lambda result: result.first_refusal,
+    "held": lambda result: result.held,
+    "bounds": lambda result: ", ".join(result.broken) or "held",
+}
 
-    def both(new: Result, shown) -> str:
-        old = before.get(new.row)
-        return f"{shown(old)} → {shown(new)}" if old else shown(new)
 
-    rows = [
-        "| attack | loops | others' p99, calm, ms | attacked, ms | worst, ms | messages failed | newcomers kept out | memory, MB | kernel, MB "
-        "| attacker refused after | holds | |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for result in results:
-        shown = [
-            both(result, value)
-            for value in (
-                lambda one: milliseconds(one.calm.p99), lambda one: milliseconds(one.during.p99),
-                lambda one: milliseconds(one.during.worst), lambda one: str(sum(one.failures.values())), newcomers,
-                lambda one: f"{one.memory_peak:.0f}", lambda one: f"{one.kernel_peak:.0f}", lambda one: after(one.first_refusal), lambda one: str(one.held),
-            )
-        ]  # fmt: skip
-        rows.append(f"| {result.attack} | {result.loops} | " + " | ".join(shown) + f" | {', '.join(result.broken) or 'held'} |")
-    return "\n".join(rows) + "\n"
+def figure(value: float | str | None) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.1f}"
+    return "" if value is None else str(value)
+
+
+def write_figures(results: list[Result], before: dict[tuple[str, int], Result], file: Path):
+    """Writes a row for each attack, separated by tabs; before it, that of an earlier build."""
+    with file.open("w", newline="") as output:
+        writer = csv.writer(output, delimiter="\t", lineterminator="\n")
+        writer.writerow(["build", *COLUMNS])
+        for new in results:
+            builds = [("before", before.get(new.row)), ("now", new)]
+            writer.writerows([name, *(figure(value(result)) for value in COLUMNS.values())] for name, result in builds if result)
