@@ -52,7 +52,7 @@ public struct Gateway: Component {
             configuration: edge,
             onAcceptError: { log.warning("no connection can be accepted", ["error": "\($0)"]) },
             makeDelegates: { loop in (parts.http[loop.index], parts.sockets[loop.index]) })
-        measure(server, node.metrics)
+        measure(server, node.group.loops, node.metrics)
         log.info(
             "serving",
             [
@@ -93,8 +93,11 @@ public struct Gateway: Component {
         return configuration
     }
 
-    private static func measure(_ server: EdgeServer, _ metrics: Metrics) {
+    private static func measure(_ server: EdgeServer, _ loops: [EventLoop], _ metrics: Metrics) {
         let counters = server.counters
+        metrics.counter("parlor_socket_writes_total", "System calls that write, to clients and to the bus.") {
+            loops.reduce(0) { $0 + $1.counters.writes.value }
+        }
         metrics.gauge("parlor_connections", "Open connections, of HTTP and WebSocket.") {
             Double(counters.connections.value)
         }

@@ -68,6 +68,15 @@ actor Bench {
         case .connect:
             return [try await ReturnStorm(options.clients, .new, of: options.server, on: loop).measure()]
         case .fanOut: return try await fanOut(fixture)
+        case .joined:
+            let floor = try Self.given(options.floor, "joined", "--floor")
+            var rows: [Row] = []
+            for inFlight in [8, 64] {
+                rows.append(
+                    try await JoinedRoom(fixture: fixture, floor: floor, inFlight: inFlight, seconds: options.seconds)
+                        .measure())
+            }
+            return rows
         case .push:
             let log = try Self.given(options.notificationLog, "push", "--push-log")
             return [

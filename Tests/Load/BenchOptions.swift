@@ -14,6 +14,7 @@ struct BenchOptions {
         case returning = "return"
         case push
         case fanOut = "fanout"
+        case joined
         case bus
         case start
         case connect
@@ -76,7 +77,7 @@ struct BenchOptions {
     static let usage = """
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
-          --only LIST       of my-rooms, send, throughput, sqlite, return, push, fanout, bus, start, connect, growth,
+          --only LIST       of my-rooms, send, throughput, sqlite, return, push, fanout, joined, bus, start, connect, growth,
                             client, minute (a short form of the quick ones)
           --rooms N         the caller's rooms in my-rooms (200) and minute (500)
           --sends N         messages sent one after the other in send (2000; 500 in the short form)
@@ -90,7 +91,7 @@ struct BenchOptions {
           --scratch DIR     the folder for that program's data, on a disk; the caller removes it
           --pushes N        notifications of each turn in push (10000)
           --push-log FILE   the log of the server that plays Apple's, for push
-          --floor URL       the address of bench-floor, http://HOST:PORT, for fanout and growth
+          --floor URL       the address of bench-floor, http://HOST:PORT, for fanout, joined and growth
           --bus URL         the address of parlor-bus, in the same form, for bus
           --nats URL        the address of nats-server, in the same form, for bus (none)
           --server-pid N    the server's process, to see its memory in fanout

@@ -26,6 +26,8 @@ package struct BroadcastPacing: Sendable {
     /// sockets take at most a quarter of a loop's time, and three of four messages wait for none.
     package var longBroadcast: Duration = .milliseconds(10)
     package var longEndFactor = 3.0
+    /// The longest wait after a pause for the next event, as a multiple of the broadcast's duration.
+    package var dueFactor = 2.0
     /// The time without connects, joins and HTTP requests that is required to end a pause early.
     package var quietPeriod: Duration = .milliseconds(100)
 
@@ -52,6 +54,9 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         /// A broadcast is due at the end of the turn, or its output is being written.
         case broadcasting
         case pausing(until: LoopTimer)
+        /// The pause is over, and events are pending. They go out with the next one, which requests in progress are about
+        /// to cause, so that each socket gets both in one write.
+        case due(until: LoopTimer)
     }
 
     private let loop: EventLoop
@@ -95,13 +100,17 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
             if byteCount > Self.maxPendingBytes { sendAll() } else { endPauseIfAllIsDone() }
         case .ready where isEnding || receivers.count <= pacing.threshold: sendAll()
         case .ready: broadcastAtEndOfTurn()
+        case .due: broadcastIfDue()
         }
     }
 
     /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
     func end() {
         isEnding = true
-        if case .pausing(let timer) = state { timer.cancel() }
+        switch state {
+        case .pausing(let timer), .due(let timer): timer.cancel()
+        case .ready, .broadcasting: break
+        }
         state = .ready
         sendAll()
     }
@@ -163,6 +172,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     /// minimum is over, no client has visited recently (`isQuiet`), and no request is in progress. The event of a
     /// request in progress could be sent together with the pending ones. Call this also when the last request is done.
     func endPauseIfAllIsDone() {
+        if !isBusy() { broadcastIfDue() }
         guard !isLooking, !packets.isEmpty, hasPaused(pacing.earlyEndFactor) else { return }
         isLooking = true
         loop.atEndOfTurn { [weak self] in
@@ -175,7 +185,19 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     private func endPause() {
         guard case .pausing(let timer) = state else { return }
         timer.cancel()
-        state = .ready
-        if !packets.isEmpty { broadcastAtEndOfTurn() }
+        if packets.isEmpty {
+            state = .ready
+        } else if isBusy() {
+            let wait = lastDuration * pacing.dueFactor
+            state = .due(until: loop.schedule(after: wait) { [weak self] in self?.broadcastIfDue() })
+        } else {
+            broadcastAtEndOfTurn()
+        }
+    }
+
+    private func broadcastIfDue() {
+        guard case .due(let timer) = state else { return }
+        timer.cancel()
+        broadcastAtEndOfTurn()
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Workers
 
 extension EventLoop {
     /// The loop of the calling thread.
@@ -35,10 +36,15 @@ extension EventLoop {
         }
         if wakes {
             counters.wakeups.increment()
-            poller.wake()
+            CoalescedWakeups.note(self)
         }
         return isTaken
     }
+}
+
+extension EventLoop: Wakeable {
+    /// Wakes the loop's thread from epoll. From any thread.
+    public func wake() { poller.wake() }
 }
 
 /// The key of a thread's loop, unretained: a stack frame of the thread holds it.

@@ -3,8 +3,8 @@ import Glibc
 /// The wake-ups of other threads that a thread delays until it has queued all its work for them. So a waiting
 /// thread takes all of it at once, and not the first element alone.
 ///
-/// Event loops do this: the messages of one turn become one commit. Other threads wake waiting threads at
-/// once.
+/// Event loops do this: the messages of one turn become one commit. A database's writer does it, too: a loop gets the
+/// events and replies of one commit in one turn. Other threads wake waiting threads at once.
 public final class CoalescedWakeups {
     private var queues: [any Wakeable] = []
     private var count = 0
@@ -41,7 +41,7 @@ public final class CoalescedWakeups {
     }
 
     /// Notes that this queue has an element.
-    static func note(_ queue: any Wakeable) {
+    public static func note(_ queue: any Wakeable) {
         guard let pointer = pthread_getspecific(key) else { return queue.wake() }
         Unmanaged<CoalescedWakeups>.fromOpaque(pointer).takeUnretainedValue().note(queue)
     }
@@ -61,7 +61,7 @@ public final class CoalescedWakeups {
 }
 
 /// A queue on which threads wait.
-protocol Wakeable: AnyObject {
+public protocol Wakeable: AnyObject {
     /// Wakes one thread for one element, and all waiting threads for more.
     func wake()
 }

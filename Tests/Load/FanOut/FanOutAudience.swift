@@ -108,8 +108,10 @@ final class FanOutAudience {
         }
     }
 
+    /// Finds the id of the message: `messageId` of `message:new:global`, `id` of a Message.
     private func takeSample(_ packet: UnsafeRawBufferPointer) -> Int {
-        let name = Array("\"messageId\":\"".utf8)
+        let names = ["\"messageId\":\"", "\"id\":\""].map { Array($0.utf8) }
+        let name = names.first { name in packet.indices.contains { packet[$0...].starts(with: name) } } ?? []
         let start = packet.indices.first { packet[$0...].starts(with: name) } ?? packet.count
         let offset = start + name.count + 36 - 8
         sample = (Array(packet), offset)

@@ -10,8 +10,10 @@ import WebSocket
 /// It speaks Socket.IO, or no protocol with `bench-floor`.
 final class Listener: ChannelHandler {
     enum ProtocolKind {
-        /// Socket.IO, as the person with this token.
+        /// Socket.IO, as the person with this token, who hears of each message.
         case socketIO(token: String)
+        /// Socket.IO, as a person who has joined this room, and gets each message.
+        case joined(room: String, token: String)
         case nothing
     }
 
@@ -25,7 +27,7 @@ final class Listener: ChannelHandler {
     /// The number of messages received.
     private var received = 0
 
-    private static let event = Array("42[\"message:new:global\"".utf8)
+    private var event: [UInt8] = []
 
     private init(_ channel: Channel) { self.channel = channel }
 
@@ -47,10 +49,13 @@ final class Listener: ChannelHandler {
     }
 
     private func start(to server: ServerAddress) {
-        guard case .socketIO = protocolKind else {
+        switch protocolKind {
+        case .nothing:
             isUpgraded = true
             audience?.opened()
             return
+        case .socketIO: event = Array("42[\"message:new:global\"".utf8)
+        case .joined: event = Array("42[\"message:new\"".utf8)
         }
         let handshake = WebSocketClientHandshake(nonce: SystemRandomness().bytes(16))
         channel.write(handshake.request(host: server.name, target: "/socket.io/?EIO=4&transport=websocket"))
@@ -110,17 +115,24 @@ final class Listener: ChannelHandler {
     }
 
     private func receive(_ packet: UnsafeRawBufferPointer) {
-        if let start = packet.baseAddress, packet.count > Self.event.count,
-            memcmp(start, Self.event, Self.event.count) == 0
-        {
+        if let start = packet.baseAddress, packet.count > event.count, memcmp(start, event, event.count) == 0 {
             audience?.received(packet, number: received)
             received += 1
             return
         }
         switch (packet.first, packet.dropFirst().first) {
         case (UInt8(ascii: "0"), _):
-            if case .socketIO(let token) = protocolKind { send("40{\"token\":\"\(token)\"}") }
-        case (UInt8(ascii: "4"), UInt8(ascii: "0")): audience?.opened()
+            switch protocolKind {
+            case .socketIO(let token), .joined(_, let token): send("40{\"token\":\"\(token)\"}")
+            case .nothing: break
+            }
+        case (UInt8(ascii: "4"), UInt8(ascii: "0")):
+            guard case .joined(let room, _) = protocolKind else {
+                audience?.opened()
+                return
+            }
+            send("420[\"room:join\",{\"roomId\":\"\(room)\"}]")
+        case (UInt8(ascii: "4"), UInt8(ascii: "3")): audience?.opened()
         case (UInt8(ascii: "2"), _): send("3")
         default: break
         }

@@ -56,12 +56,12 @@ actor ReturnStorm {
         clients = try await furnish()
         let survivors = try await SteadySends.meet(in: fixture)
         let lists = try await HTTPPool(Self.listConnections, in: fixture)
-        let before = try await DatabaseWork.soFar(in: fixture)
+        let before = try await ServerCounters.soFar(in: fixture)
 
         survivors.start()
         await comeBack(using: lists)
         let seconds = (LoopInstant.now() - start) / .seconds(1)
-        let work = try await DatabaseWork.soFar(in: fixture)
+        let work = try await ServerCounters.soFar(in: fixture) - before
         try await survivors.stop()
         defer {
             for client in clients { client.close() }
@@ -77,7 +77,11 @@ actor ReturnStorm {
                 + [
                     Figure("survivors' sends", survivors.sent),
                     Figure("message:new replayed", clients.reduce(0) { $0 + $1.replayed }),
-                ] + (work - before).figures(per: clientCount),
+                ]
+                + [
+                    work.figure("database reads a client", "parlor_database_reads_total", per: clientCount),
+                    work.figure("snapshots a client", "parlor_database_snapshots_total", per: clientCount),
+                ].compactMap(\.self),
             faults: faults + survivors.faults)
     }
 

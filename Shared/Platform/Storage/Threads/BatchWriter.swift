@@ -163,10 +163,13 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         // Some engines notice a full disk only at the commit, and others at each statement.
         if isFailing, !hasChanges { counters.writesFailed() }
         counters.committed(writes: batch.count, hasChanges: hasChanges, in: time)
+        // A loop gets the entries and the replies of a commit in one turn, and writes once to each socket.
+        let wakeups = CoalescedWakeups.begin()
         for hook in hooks { hook() }
         if !events.isEmpty { hook.withLock { $0.call }?(events) }
         if crashPoint?.moment == .afterPublish { crashPoint?.crash() }
         for answer in answers { answer() }
+        wakeups.end()
         return true
     }
 }

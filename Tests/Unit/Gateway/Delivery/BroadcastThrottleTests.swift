@@ -49,6 +49,25 @@ struct BroadcastThrottleTests {
             #expect(found == counts, sourceLocation: sourceLocation)
         }
 
+        /// Broadcasts an event, and these in the pause that follows.
+        func broadcastBeforePause(with count: Int) async {
+            await run { [loop = loop.loop] throttle in
+                throttle.broadcast(.event("n", []))
+                loop.atEndOfTurn { for _ in 0..<count { throttle.broadcast(.event("n", [])) } }
+            }
+        }
+
+        /// Returns when a pause without length is over: its timer, and the one before it, are due earlier than this one's.
+        func afterPause() async {
+            for _ in 1...3 {
+                await withCheckedContinuation { continuation in
+                    loop.loop.execute { [loop = loop.loop] in
+                        loop.schedule(after: .milliseconds(1)) { continuation.resume() }
+                    }
+                }
+            }
+        }
+
         func broadcast(_ count: Int = 1, bytes: Int = 1) async {
             await run { throttle in
                 for _ in 0..<count {
@@ -133,6 +152,24 @@ struct BroadcastThrottleTests {
             asking.cancel()
             await asking.value
             #expect(batch == 4)
+        }
+    }
+
+    @Test("after a pause the events go out with the next one while work is under way, and when it ends")
+    func due() async throws {
+        var pacing = Self.pacing()
+        (pacing.pauseFactor, pacing.minimumPause, pacing.dueFactor) = (0, .zero, 1e9)
+        try await run(pacing) { side in
+            side.busy.flag.store(true, ordering: .relaxed)
+            await side.broadcastBeforePause(with: 2)
+            try await side.expect([1])
+            await side.afterPause()
+            await side.broadcastBeforePause(with: 2)
+            try await side.expect([3])
+            await side.afterPause()
+            side.busy.flag.store(false, ordering: .relaxed)
+            await side.run { $0.endPauseIfAllIsDone() }
+            try await side.expect([2])
         }
     }
 

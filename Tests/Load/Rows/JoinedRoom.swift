@@ -1,0 +1,65 @@
+import JSON
+import Reactor
+import TestClients
+
+/// A room that a thousand sockets have joined: each gets every message, and `message:new:global` after it.
+struct JoinedRoom {
+    static let sockets = 1000
+
+    let fixture: Fixture
+    let floor: ServerAddress
+    /// The number of messages that some of the sockets have not received yet.
+    let inFlight: Int
+    let seconds: Int
+
+    func measure() async throws(ClientError) -> Row {
+        guard DescriptorLimit.raise() >= Self.sockets + 256 else {
+            throw ClientError("\(Self.sockets) sockets need as many descriptors: see `ulimit -Hn`")
+        }
+        let people = try await fixture.register(2)
+        let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
+        let writer = try await fixture.connect(as: people[0])
+        defer { writer.close() }
+        let payload = JSONWriter.object {
+            $0.member("roomId", room)
+            $0.member("text", "A message as people write them, a line or two, and not the shortest there are.")
+        }
+        var acks = Latencies()
+
+        let audience = FanOutAudience(size: Self.sockets)
+        try await audience.enter(fixture.server, .joined(room: room, token: people[1].token), on: fixture.loop)
+        let before = try await ServerCounters.soFar(in: fixture)
+        let run = FanOutRun(audience, on: fixture.loop) { _ in
+            let start = LoopInstant.now()
+            writer.emit("message:send", payload) { _ in acks.record(since: start) }
+        }
+        let rate = await run.deliveriesPerSecond(inFlight: inFlight, for: .seconds(seconds))
+        let work = try await ServerCounters.soFar(in: fixture) - before
+        audience.close()
+
+        let bound = FanOutAudience(size: Self.sockets)
+        try await bound.enter(floor, .nothing, on: fixture.loop)
+        let source = try await FloorSource.connect(to: floor, on: fixture.loop)
+        let limit = FanOutRun(bound, on: fixture.loop) { source.send(audience.frame(numbered: $0) ?? []) }
+        let floorRate = await limit.deliveriesPerSecond(inFlight: inFlight, for: .seconds(seconds))
+        source.close()
+        bound.close()
+
+        var figures = [
+            Figure("deliveries", rate, .perSecond), Figure("floor", floorRate, .perSecond),
+            Figure("to the floor", rate / floorRate, .ratio),
+        ]
+        // Of the services, messaging alone commits meanwhile.
+        if let commits = work["parlor_database_commits_total"], commits > 0 {
+            figures.append(Figure("messages a commit", Double(run.sent) / Double(commits), .tailRatio))
+            if let writes = work["parlor_socket_writes_total"] {
+                let rounds = Double(writes) / Double(Self.sockets * commits)
+                figures.append(Figure("write rounds a commit", rounds, .timeRatio))
+            }
+        }
+        figures += acks.figures(named: "sender's ack ")
+        return Row(
+            name: "a room with \(Self.sockets) joined sockets, \(inFlight) in flight", figures: figures,
+            faults: audience.faults(sent: run.sent) + bound.faults(sent: limit.sent).map { "floor: \($0)" })
+    }
+}
