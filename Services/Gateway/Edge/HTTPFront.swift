@@ -25,6 +25,28 @@ package struct OwnEndpoints: Sendable {
         self.documents = documents
         self.page = page
     }
+
+    /// What serves the GETs of a path.
+    enum Endpoint {
+        case operations
+        case sync
+        case document(APIDocuments.Kind)
+        case page(WebPage)
+
+        var isForOperators: Bool { if case .operations = self { true } else { false } }
+    }
+
+    /// Returns the endpoint at a path; nil for a path of services.
+    ///
+    /// - Parameter segments: the path's decoded segments.
+    func endpoint(at path: String, _ segments: [String]) -> Endpoint? {
+        if operations.serves(path) { return .operations }
+        if segments == ["api", "sync"] { return .sync }
+        if segments.count == 2, segments[0] == "api", let kind = APIDocuments.Kind(rawValue: segments[1]) {
+            return .document(kind)
+        }
+        return page.flatMap { $0.serves(path) ? .page($0) : nil }
+    }
 }
 
 /// Serves the HTTP requests of one loop: finds the route, checks the caller, sends the request to the
@@ -78,36 +100,23 @@ package actor HTTPFront: LoopPart {
     // MARK: The route
 
     private func serve(_ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder) {
-        if own.operations.serves(request.path) {
-            if let response = own.operations.response(to: request, responder.requestID) {
-                return responder.send(response)
-            }
-            return startTask { responder.send(await $0.own.operations.readiness()) }
-        }
-        delivery.onLoop { $0.noteVisit() }
         guard let segments = request.pathSegments, !segments.contains(where: \.hasForbiddenControls) else {
             return refuse(
                 ServiceError(.malformedRequest, "The address is malformed."), request, from: client, responder)
         }
         // A HEAD is a GET whose body is not sent.
         let method = request.method == "HEAD" ? "GET" : request.method
-        if segments == ["api", "sync"] {
+        let endpoint = own.endpoint(at: request.path, segments)
+        if endpoint?.isForOperators != true { delivery.onLoop { $0.noteVisit() } }
+        if let endpoint {
             guard method == "GET" else {
                 return refuse(.methodNotAllowed, allow: ["GET"], request, from: client, responder)
             }
-            return synchronise(request, from: client, responder)
-        }
-        if segments.count == 2, segments[0] == "api", let kind = APIDocuments.Kind(rawValue: segments[1]) {
-            guard method == "GET" else {
-                return refuse(.methodNotAllowed, allow: ["GET"], request, from: client, responder)
+            do throws(ServiceError) {
+                return try serve(endpoint, request, from: client, responder)
+            } catch {
+                return fail(error, request, responder)
             }
-            return show(kind, request, from: client, responder)
-        }
-        if let page = own.page, page.serves(request.path) {
-            guard method == "GET" else {
-                return refuse(.methodNotAllowed, allow: ["GET"], request, from: client, responder)
-            }
-            return startTask { await $0.show(page, request, from: client, responder) }
         }
         let catalog = directory.catalog
         switch catalog.routes.match(method, segments) {
@@ -128,22 +137,30 @@ package actor HTTPFront: LoopPart {
         }
     }
 
+    /// Serves a GET of one of the gateway's own paths.
+    private func serve(
+        _ endpoint: OwnEndpoints.Endpoint, _ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder
+    ) throws(ServiceError) {
+        switch endpoint {
+        case .operations:
+            if let response = own.operations.response(to: request.path) { return responder.send(response) }
+            startTask { responder.send(await $0.own.operations.readiness()) }
+        case .page(let page):
+            startTask { await $0.show(page, request, from: client, responder) }
+        case .document(let kind):
+            try limits.passAddress([OwnLimits.reads], client)
+            startTask { responder.send(await $0.own.documents.response(kind, to: request.headers)) }
+        case .sync:
+            let call = try own.sync.admit(request, from: client)
+            startTask { await $0.synchronise(request, call, responder) }
+        }
+    }
+
     private func show(
         _ page: WebPage, _ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder
     ) async {
         if let response = await page.response(to: request) { return responder.send(response) }
         refuse(Self.nothingHere, request, from: client, responder)
-    }
-
-    private func show(
-        _ kind: APIDocuments.Kind, _ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder
-    ) {
-        do throws(ServiceError) {
-            try limits.passAddress([OwnLimits.reads], client)
-            startTask { responder.send(await $0.own.documents.response(kind, to: request.headers)) }
-        } catch {
-            fail(error, request, responder)
-        }
     }
 
     /// Refuses a request that matches no route. It counts towards the limit `unknown` of its address.
@@ -166,15 +183,6 @@ package actor HTTPFront: LoopPart {
     ) {
         note(error, request, requestID: responder.requestID)
         responder.send(.error(error, allow: methods, requestID: responder.requestID))
-    }
-
-    private func synchronise(_ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder) {
-        do throws(ServiceError) {
-            let call = try own.sync.admit(request, from: client)
-            startTask { await $0.synchronise(request, call, responder) }
-        } catch {
-            fail(error, request, responder)
-        }
     }
 
     private func synchronise(_ request: HTTPRequest, _ call: SyncEndpoint.Call, _ responder: HTTPResponder) async {

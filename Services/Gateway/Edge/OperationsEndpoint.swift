@@ -24,11 +24,8 @@ package final class OperationsEndpoint: Sendable {
     }
 
     /// - Returns: nil if services have to be asked first. Then call `readiness`.
-    func response(to request: HTTPRequest, _ requestID: String) -> HTTPResponse? {
-        guard request.method == "GET" || request.method == "HEAD" else {
-            return .error(.methodNotAllowed, allow: ["GET"], requestID: requestID)
-        }
-        switch request.path {
+    func response(to path: String) -> HTTPResponse? {
+        switch path {
         case "/healthz": return .json(JSONWriter.object { $0.member("status", "up") })
         case "/metrics": return .metrics(metrics)
         default: return nil
