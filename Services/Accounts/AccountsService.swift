@@ -10,10 +10,10 @@ public struct AccountsService: Service {
     public static let name = "accounts"
 
     static let tokenLifetime = Setting(
-        "TOKEN_LIFETIME", .duration(.seconds(1)...LogPruning.age), default: "1h",
+        "TOKEN_LIFETIME", .duration(.seconds(1)...LogPruning.age), default: "1h", in: .people,
         "Lifetime of an access token; it ends earlier if its session does")
     static let sessionLifetime = Setting(
-        "SESSION_LIFETIME", .duration(.seconds(60) ... .seconds(366 * 86_400)), default: "60d",
+        "SESSION_LIFETIME", .duration(.seconds(60) ... .seconds(366 * 86_400)), default: "60d", in: .people,
         "How long a session lasts if its client does not refresh its token")
 
     public static let settings: [any AnySetting] = [

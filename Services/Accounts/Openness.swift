@@ -8,14 +8,14 @@ struct Openness: Sendable {
     var registration = Registration.open
 
     static let emails = Setting(
-        "EMAIL_VISIBILITY", .choice(EmailVisibility.self), default: "everyone",
+        "EMAIL_VISIBILITY", .choice(EmailVisibility.self), default: "everyone", in: .people,
         "Who can see other people's e-mail addresses: everyone, shared (people who share a room) or nobody")
     static let directory = Setting(
-        "DIRECTORY", .choice(Directory.self), default: "everyone",
+        "DIRECTORY", .choice(Directory.self), default: "everyone", in: .people,
         "Who is found among people without a shared room: everyone, exact (by a whole username or e-mail address) or off"
     )
     static let registration = Setting(
-        "REGISTRATION", .choice(Registration.self), default: "open",
+        "REGISTRATION", .choice(Registration.self), default: "open", in: .people,
         "Whether people may create an account: open or closed")
 }
 

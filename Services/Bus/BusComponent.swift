@@ -31,11 +31,14 @@ extension ComponentFactory {
     }
 
     fileprivate static let peersFile = Setting(
-        "BUS_PEERS_FILE", .path,
+        "BUS_PEERS_FILE", .path, in: .bus,
         "File with a line for each peer: its token's digest and its rights; used instead of BUS_TOKEN_FILE")
-    private static let port = Setting("PORT", .port, default: "4150", "The port to listen on; 0 picks a free one")
+    private static let port = Setting(
+        "BUS_PORT", oldName: "PORT", .port, default: "4150", in: .bus,
+        "The port that the bus listens on; 0 picks a free one")
     private static let maxPendingBytes = Setting(
-        "MAX_PENDING_BYTES", .size((2 * BusLimits.maxLine)...(1 << 30)), default: "8m",
+        "BUS_MAX_PENDING_BYTES", oldName: "MAX_PENDING_BYTES", .size((2 * BusLimits.maxLine)...(1 << 30)),
+        default: "8m", in: .bus,
         "Maximum bytes queued for one peer; beyond it the peer is disconnected")
 }
 

@@ -16,16 +16,16 @@ struct BoardLimits: Sendable {
 
     // A client shows all elements, and loads all of them when it opens the room.
     static let maxRoomElements = Setting(
-        "MAX_ROOM_ELEMENTS", .number(1...1_000_000), default: "5000", "Maximum number of elements in a room")
+        "MAX_ROOM_ELEMENTS", .number(1...1_000_000), default: "5000", in: .limits,
+        "Maximum number of elements in a room")
     static let maxRoomBytes = Setting(
-        "MAX_ROOM_BYTES", .size(128 << 10...1 << 30), default: "32m",
-        "Maximum total size of a room's elements, in bytes"
-    )
+        "MAX_ROOM_BYTES", .size(128 << 10...1 << 30), default: "32m", in: .limits,
+        "Maximum total size of a room's elements, in bytes")
     static let maxPersonElements = Setting(
-        "MAX_PERSON_ELEMENTS", .number(1...1_000_000_000), default: "100000",
+        "MAX_PERSON_ELEMENTS", .number(1...1_000_000_000), default: "100000", in: .tuning,
         "Maximum number of a person's elements in all rooms")
     static let maxPersonBytes = Setting(
-        "MAX_PERSON_BYTES", .size(128 << 10...1 << 40), default: "512m",
+        "MAX_PERSON_BYTES", .size(128 << 10...1 << 40), default: "512m", in: .tuning,
         "Maximum total size of a person's elements in all rooms, in bytes")
 
     static let settings: [any AnySetting] = [

@@ -35,20 +35,21 @@ public struct Gateway: Component {
         in node: Node, pacing: BroadcastPacing = BroadcastPacing(),
         announcementPause: Duration = AnnouncementThrottle.pause
     ) async throws -> Gateway {
-        let settings = GatewaySettings(node.configuration)
+        let settings = node.configuration
         let log = node.log.labelled("gateway")
         let gatewayID = UUIDv7Generator().next(at: node.clock.now().milliseconds)
         // Create the folder before anything is stored in it: the key, and services' announcements.
-        try DataFolder.make(node.configuration[.data])
+        try DataFolder.make(settings[.data])
         let parts = GatewayParts(
-            node, settings, gatewayID: gatewayID, secret: try secret(node.configuration), pacing: pacing,
+            node, gatewayID: gatewayID, secret: try secret(settings), pacing: pacing,
             announcementPause: announcementPause, manifests: manifestFile(in: node, log), log: log)
+        let checking = settings[GatewaySettings.checks]?.items.map(\.service) ?? []
         try await parts.start(
-            for: node.services.union(settings.requiredServices).union(settings.listedServices), on: node.bus, log)
-        let host = node.configuration[.host]
+            for: node.services.union(settings[GatewaySettings.requiredServices]).union(checking), on: node.bus, log)
+        let host = settings[.host]
         let edge = edge(settings, gatewayID: gatewayID, loops: node.group.loops.count)
         let server = try await EdgeServer.start(
-            host: host, port: node.configuration[.port], on: node.group,
+            host: host, port: settings[.port], on: node.group,
             configuration: edge,
             onAcceptError: { log.warning("no connection can be accepted", ["error": "\($0)"]) },
             makeDelegates: { loop in (parts.http[loop.index], parts.sockets[loop.index]) })
@@ -73,8 +74,9 @@ public struct Gateway: Component {
         return ManifestFile("\(node.configuration[.data])/manifests.json", log: log)
     }
 
-    private static func edge(_ settings: GatewaySettings, gatewayID: String, loops: Int) -> EdgeConfiguration {
-        let engine = EngineConfiguration(pingInterval: settings.pingInterval, pingTimeout: settings.pingTimeout)
+    private static func edge(_ settings: Configuration, gatewayID: String, loops: Int) -> EdgeConfiguration {
+        let engine = EngineConfiguration(
+            pingInterval: settings[GatewaySettings.pingInterval], pingTimeout: settings[GatewaySettings.pingTimeout])
         // A client that was refused continues to send until it reads the refusal; it may then connect on the
         // same engine.
         let socketIO = SocketIOConfiguration(unexpectedPackets: .ignore, acceptsAttachments: false)
@@ -83,11 +85,10 @@ public struct Gateway: Component {
         var configuration = EdgeConfiguration(endpoints: [endpoint])
         configuration.limits = settings.edgeLimits(
             descriptors: DescriptorLimit.raise(), memory: MemoryLimit.bytes, loops: loops)
-        configuration.maxUnsentBytes = settings.maxUnsentBytes
-        configuration.writeTimeout = settings.writeTimeout
-        configuration.idleTimeout = settings.idleTimeout
-        configuration.trustedProxies = settings.trustedProxies
-        configuration.allowedOrigins = settings.allowedOrigins
+        configuration.maxUnsentBytes = settings[GatewaySettings.maxPendingBytes]
+        configuration.idleTimeout = settings[GatewaySettings.idleTimeout]
+        configuration.trustedProxies = settings[GatewaySettings.trustedProxies] ?? []
+        configuration.allowedOrigins = settings[GatewaySettings.allowedOrigins]
         configuration.sharedPaths = ["/api"]
         configuration.instance = gatewayID.filter { $0 != "-" }
         return configuration

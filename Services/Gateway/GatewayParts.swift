@@ -35,9 +35,14 @@ struct GatewayParts: Sendable {
     private static let timeAtStart: Duration = .seconds(1)
 
     init(
-        _ node: Node, _ settings: GatewaySettings, gatewayID: String, secret: [UInt8], pacing: BroadcastPacing,
-        announcementPause: Duration, manifests: ManifestFile?, log: Logger
+        _ node: Node, gatewayID: String, secret: [UInt8], pacing: BroadcastPacing, announcementPause: Duration,
+        manifests: ManifestFile?, log: Logger
     ) {
+        let settings = node.configuration
+        let isLimiting = settings[.rateLimits]
+        let requiredServices = settings[GatewaySettings.requiredServices]
+        let requestTimeout = settings[GatewaySettings.requestTimeout]
+        let showsOperations = settings[GatewaySettings.showsOperations]
         let (loop, fanout, cache, fieldCache) = (node.group.loops[0], self.fanout, self.cache, self.fieldCache)
         let faults = AnswerFaults(log: log)
         let emitters = Emitters(log: log)
@@ -56,7 +61,7 @@ struct GatewayParts: Sendable {
             to: fanout, cache: cache, fields: fieldCache, presence: presence, missed: missed, metrics: deliveryMetrics,
             log: log)
         let directory = Directory(
-            catalog: Catalog(required: Set(settings.requiredServices), listedChecks: settings.listedChecks),
+            catalog: Catalog(required: Set(requiredServices), listedChecks: settings[GatewaySettings.checks]),
             bus: node.bus, on: loop, file: manifests, clock: node.clock, log: log, faults: faults,
             announcementPause: announcementPause, ownLimits: Set(OwnLimits.all.map(\.name)), logs: pipeline,
             onAnnouncement: { manifest in
@@ -70,14 +75,11 @@ struct GatewayParts: Sendable {
             })
         emitters.follow { [weak directory] in directory?.catalog }
         let services = RequestForwarder(
-            bus: node.bus, directory: directory, requestTimeout: settings.requestTimeout, faults: faults)
+            bus: node.bus, directory: directory, requestTimeout: requestTimeout, faults: faults)
         let checks = RequestChecks(bus: node.bus, metrics: node.metrics, log: log)
         let limits = Limits(
-            RateLimiter(isOn: settings.isLimiting, overrides: settings.rateOverrides),
-            RequestSlots(
-                isOn: settings.isLimiting, maxPerPerson: settings.maxRequestsPerPerson,
-                maxHeavyPerPerson: settings.maxHeavyRequestsPerPerson),
-            metrics: node.metrics)
+            RateLimiter(isOn: isLimiting, overrides: settings.rateOverrides),
+            RequestSlots(isOn: isLimiting), metrics: node.metrics)
 
         // Rooms, messages and people, as people see them.
         let longWork = LongWork()
@@ -99,36 +101,36 @@ struct GatewayParts: Sendable {
         let events = EventComposer(
             composer, RoomBadges(composer: composer, cache: cache, directory: directory))
         let recovery = Recovery(
-            cursors: cursors, missed: missed, events: events, limits: limits, requestTimeout: settings.requestTimeout,
-            maxUnsentBytes: settings.maxUnsentBytes, log: log)
+            cursors: cursors, missed: missed, events: events, limits: limits, requestTimeout: requestTimeout,
+            maxUnsentBytes: settings[GatewaySettings.maxPendingBytes], log: log)
         fanout.loops = node.group.loops.map { loop in
             LoopDelivery(
-                on: loop, directory: directory, events: events, recovery: recovery, globalScope: settings.globalScope,
-                pacing: pacing, metrics: deliveryMetrics, log: log)
+                on: loop, directory: directory, events: events, recovery: recovery,
+                globalScope: settings[GatewaySettings.globalScope], pacing: pacing, metrics: deliveryMetrics, log: log)
         }
 
         // Requests and events of clients.
         let tokens = TokenVerifier(
             keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock, ended: ended)
-        let admission = Admission(limits: limits, tokens: tokens, isLimiting: settings.isLimiting)
+        let admission = Admission(limits: limits, tokens: tokens, isLimiting: isLimiting)
         let sync = SyncEndpoint(
             directory: directory, admission: admission, cursors: cursors, missed: missed, lists: lists,
             events: events, longWork: longWork)
         let operations = OperationsEndpoint(
-            services: services, requiredServices: settings.requiredServices, isShown: settings.showsOperations,
-            metrics: node.metrics)
+            services: services, requiredServices: requiredServices, isShown: showsOperations, metrics: node.metrics)
         let joins = RoomJoins(
             directory: directory, checks: checks, composer: composer, cache: cache, presence: presence,
             memberships: Memberships(services.bus))
-        let personSockets = PersonSockets(limit: settings.isLimiting ? settings.maxSocketsPerPerson : .max)
-        let page = settings.showsPage ? WebPage.find(readingOn: longWork.executor) : nil
-        if settings.showsPage, page == nil {
+        let personSockets = PersonSockets(limit: isLimiting ? settings[GatewaySettings.maxSocketsPerPerson] : .max)
+        let showsPage = settings[GatewaySettings.webClient]
+        let page = showsPage ? WebPage.find(readingOn: longWork.executor) : nil
+        if showsPage, page == nil {
             log.warning(
                 "the web client is not installed: / is 404",
                 ["setting": "WEB_CLIENT", "folder": WebPage.installedFolder ?? ""])
         }
         let documents = APIDocuments(
-            .gateway(showsOperations: settings.showsOperations, showsPage: page != nil), directory: directory,
+            .gateway(showsOperations: showsOperations, showsPage: page != nil), directory: directory,
             services: services, on: longWork.executor, log: log)
         let own = OwnEndpoints(operations: operations, sync: sync, documents: documents, page: page)
         http = fanout.loops.map { delivery in

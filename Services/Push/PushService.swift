@@ -11,15 +11,15 @@ public struct PushService: Service {
     public static let name = "push"
 
     static let hold = Setting(
-        "PUSH_HOLD", .duration(.zero ... .seconds(60)), default: "3s",
+        "PUSH_HOLD", .duration(.zero ... .seconds(60)), default: "3s", in: .notifications,
         "Delay before a notification, in which the message may still be read or deleted")
     static let preview = Setting(
-        "PUSH_PREVIEW", .onOrOff, default: "on", "Include the message's text in notifications")
+        "PUSH_PREVIEW", .onOrOff, default: "on", in: .notifications, "Include the message's text in notifications")
     static let category = Setting(
-        "PUSH_CATEGORY", .category, default: "message",
+        "PUSH_CATEGORY", .category, default: "message", in: .notifications,
         "Category of notifications, which selects the actions that the app has declared for it; off: none")
     static let localizationKeys = Setting(
-        "PUSH_LOC_KEYS", .onOrOff, default: "off",
+        "PUSH_LOC_KEYS", .onOrOff, default: "off", in: .notifications,
         "Send localization keys instead of the title and \"New message\"; needs an app with these keys")
 
     public static let settings =

@@ -8,10 +8,10 @@ struct RoomQuota: Sendable {
     let maxUnanswered: Int
 
     static let maxRooms = Setting(
-        "MAX_ROOMS_PER_PERSON", .number(1...1_000_000), default: "5000",
+        "MAX_ROOMS_PER_PERSON", .number(1...1_000_000), default: "5000", in: .limits,
         "Maximum number of rooms that a person may create")
     static let maxUnanswered = Setting(
-        "MAX_UNANSWERED_ROOMS", .number(1...1_000_000), default: "20",
+        "MAX_UNANSWERED_ROOMS", .number(1...1_000_000), default: "20", in: .tuning,
         "Maximum number of rooms that a person may create with someone who has never answered, by a message or a room"
     )
 

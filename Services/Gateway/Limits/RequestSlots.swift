@@ -100,7 +100,9 @@ package final class RequestSlots: Sendable {
     private let all: Slots<String>?
     private let heavy: Slots<String>?
 
-    package init(isOn: Bool, maxPerPerson: Int, maxHeavyPerPerson: Int) {
+    /// Creates the slots. A client of a person has a few requests in progress, also when it starts, and 32 allow for several
+    /// devices. Two heavy ones, of some 100 ms of a thread each, leave threads to others.
+    package init(isOn: Bool, maxPerPerson: Int = 32, maxHeavyPerPerson: Int = 2) {
         all = isOn ? Slots(perKey: maxPerPerson) : nil
         heavy = isOn ? Slots(perKey: maxHeavyPerPerson) : nil
     }

@@ -7,7 +7,7 @@ import Synchronization
 /// `parlor --demo`: people, rooms and boards to look at, in a folder that is removed when the program stops.
 public enum Demo {
     private static let setting = Setting(
-        "DEMO", .toggle, default: "off",
+        "DEMO", .toggle, default: "off", in: .process,
         "People and rooms to try the web client with, and links that sign in as each; in a folder of its own")
 
     /// The flags and variables that set the data's location or the time: with one of them, the data may be
@@ -30,6 +30,7 @@ public enum Demo {
         guard let folder = DemoFolder() else { throw Refusal(reason: "no folder can be made for it") }
         setenv("DATA_DIR", folder.path, 1)
         setenv("CLOCK_OFFSET_FILE", folder.clock.file, 1)
+        setenv("TESTING", "on", 1)
         // Fewer log lines, so that the links are easy to find.
         setenv("LOG_LEVEL", "warning", 0)
         return folder
@@ -48,8 +49,8 @@ public enum Demo {
     private static func isAskedFor(_ arguments: [String]) -> Bool {
         // Commands such as `parlor backup` work on real data.
         guard arguments.first?.hasPrefix("-") ?? true else { return false }
-        // As `Configuration` reads it: help comes first, then the last flag, then the environment.
-        if arguments.contains("--help") || arguments.contains("-h") { return false }
+        // As `Configuration` reads it: `--help` and the like come first, then the last flag, then the environment.
+        if arguments.contains(where: { Inquiry($0) != nil }) { return false }
         let flags = arguments.compactMap { argument -> String? in
             argument == "--demo" ? "on" : argument.hasPrefix("--demo=") ? String(argument.dropFirst(7)) : nil
         }

@@ -10,14 +10,16 @@ import WebClient
 struct APNsProvider: PushProvider {
     static let name = "apns"
 
-    static let keyFile = Setting("APNS_KEY_FILE", .path, "Apple's .p8 key file, for the apns provider")
-    static let keyID = Setting("APNS_KEY_ID", .text, "Id of the key in APNS_KEY_FILE, ten characters")
-    static let teamID = Setting("APNS_TEAM_ID", .text, "Id of the Apple developer team, ten characters")
-    static let topic = Setting("APNS_TOPIC", .text, "The app's bundle id")
-    static let url = Setting(
-        "APNS_URL", .text, "Server to use instead of Apple's, for tests")
+    static let keyFile = Setting(
+        "APNS_KEY_FILE", .path, in: .notifications, "Apple's .p8 key file, for the apns provider")
+    static let keyID = Setting(
+        "APNS_KEY_ID", .text, in: .notifications, "Id of the key in APNS_KEY_FILE, ten characters")
+    static let teamID = Setting(
+        "APNS_TEAM_ID", .text, in: .notifications, "Id of the Apple developer team, ten characters")
+    static let topic = Setting("APNS_TOPIC", .text, in: .notifications, "The app's bundle id")
+    static let url = Setting("APNS_URL", .text, in: .tests, unset: "Apple's servers", "Server for the apns provider")
     static let authorityFile = Setting(
-        "APNS_CA_FILE", .path, "PEM file of certificates to trust, for tests; default: the system's")
+        "APNS_CA_FILE", .path, in: .tests, unset: "the system's", "PEM file of certificates that APNS_URL may have")
     static let settings: [any AnySetting] = [keyFile, keyID, teamID, topic, url, authorityFile]
     static let concurrency = WebClient.maxInFlight
 

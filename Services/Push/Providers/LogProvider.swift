@@ -11,8 +11,8 @@ struct LogProvider: PushProvider {
     static let name = "log"
 
     static let file = Setting(
-        "PUSH_LOG_FILE", .path,
-        "File for the lines of the log provider; default: standard output, without texts and tokens")
+        "PUSH_LOG_FILE", .path, in: .notifications, unset: "standard output, without texts and tokens",
+        "File for the lines of the log provider")
     static let settings: [any AnySetting] = [file]
 
     /// The limit of lines that wait for the disk, or for the reader of the pipe.

@@ -30,7 +30,7 @@ enum PushProviders {
     static let all: [any PushProvider.Type] = [LogProvider.self, APNsProvider.self, WebhookProvider.self]
 
     static let setting = Setting(
-        "PUSH_PROVIDER", .choice(all) { $0.name }, default: LogProvider.name,
+        "PUSH_PROVIDER", .choice(all) { $0.name }, default: LogProvider.name, in: .notifications,
         "Service that delivers notifications: apns, webhook, or log (only writes them out)")
 
     /// The time limit of one attempt.

@@ -9,11 +9,12 @@ import WebClient
 struct WebhookProvider: PushProvider {
     static let name = "webhook"
 
-    static let url = Setting("PUSH_WEBHOOK_URL", .text, "URL that the webhook provider posts notifications to")
+    static let url = Setting(
+        "PUSH_WEBHOOK_URL", .text, in: .notifications, "URL that the webhook provider posts notifications to")
     static let secretFile = Setting(
-        "PUSH_WEBHOOK_SECRET_FILE", .path,
-        "File with the key that signs webhook requests; default: webhook.secret in the data folder, created on first start"
-    )
+        "PUSH_WEBHOOK_SECRET_FILE", .path, in: .notifications,
+        unset: "webhook.secret in the data folder, created on first start",
+        "File with the key that signs webhook requests")
     static let settings: [any AnySetting] = [url, secretFile]
 
     /// The limit of connections for both environments, which are one server. With HTTP/1.1 each request takes

@@ -71,16 +71,22 @@ extension EdgeLimits {
     ///   - descriptors: the number that the process may open.
     ///   - memory: the bytes that it may use.
     ///   - loops: the number of event loops.
-    public static func fitting(descriptors: Int, memory: Int, loops: Int) -> EdgeLimits {
+    ///   - connections: the total to use instead; the other numbers of connections and sockets are parts of it.
+    ///   - buffered: the total of buffered bytes to use instead.
+    public static func fitting(
+        descriptors: Int, memory: Int, loops: Int, connections: Int? = nil, buffered: Int? = nil
+    ) -> EdgeLimits {
         let reserve = 128 + Evictions.maxPending + loops * Channel.maxLingering
         // Connections may take half of the memory, buffered bytes a quarter, and the readers' excess an eighth.
-        let most = max(min(max(descriptors - reserve, descriptors / 4), memory / 2 / connectionBytes), 16)
+        let fitting = max(min(max(descriptors - reserve, descriptors / 4), memory / 2 / connectionBytes), 16)
+        let most = connections ?? fitting
         var limits = EdgeLimits()
-        limits.connections = Limit(total: most, perAddress: min(most / 4, 1_000))
+        limits.connections = Limit(total: most, perAddress: max(min(most / 4, 1_000), 1))
         limits.connectedSocketsPerAddress = max(most / 4, 1)
-        limits.unconnectedSockets = Limit(total: most / 2, perAddress: min(most / 8, 500))
-        let buffered = max(min(memory / 4, 128 << 20), 8 << 20)
-        limits.bufferedBytes = Limit(total: buffered, perAddress: buffered / 4)
+        limits.unconnectedSockets = Limit(total: max(most / 2, 1), perAddress: max(min(most / 8, 500), 1))
+        let bytes = buffered ?? max(min(memory / 4, 128 << 20), 8 << 20)
+        limits.bufferedBytes = Limit(total: bytes, perAddress: max(bytes / 4, 1))
+        // It takes four addresses to fill a loop.
         limits.loopTimePerAddress = 25
         return limits
     }

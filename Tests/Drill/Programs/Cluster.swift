@@ -91,7 +91,7 @@ actor Cluster {
         if name == .bus, settings.bus == .nats { return try launchNATS() }
         var flags: [String] = []
         switch name {
-        case .bus: flags = ["--port", "0"]
+        case .bus: flags = ["--port", "0"]  // builds to upgrade from do not know --bus-port
         case .gateway:
             flags = ["--port", "0", "--rate-limits", "off"]
         case .rooms: flags = ["--rate-limits", "off"]
@@ -104,8 +104,8 @@ actor Cluster {
         let process = try ChildProcess(
             ["\(build)/\(name.rawValue)"] + flags + ["--loops", "1"],
             environment: [
-                "LOG_FORMAT": "json", "CRASH_AT": crashPoint ?? "", "CLOCK_OFFSET_FILE": clockPath(of: name),
-                "DATABASE_URL": settings.databaseURL ?? "",
+                "LOG_FORMAT": "json", "TESTING": "on", "CRASH_AT": crashPoint ?? "",
+                "CLOCK_OFFSET_FILE": clockPath(of: name), "DATABASE_URL": settings.databaseURL ?? "",
             ],
             output: outputPath(of: name), log: "\(settings.data)/\(name.rawValue).log")
         members[name] = Member(process: process, isDoomed: crashPoint != nil, crashPoint: crashPoint)

@@ -33,15 +33,17 @@ extension FuzzTarget {
             !SubjectGrammar.isQueue(text) || SubjectGrammar.isSubject(text), "a queue that is no subject: \(text)")
     }
 
-    /// Reads a setting without a default: a text is refused, or passes the check; an empty one
-    /// means none.
+    /// Reads a setting without a default: a text is refused, or passes the check; an empty one and `none`
+    /// mean none.
     private static func read<Value>(
         _ text: String, _ kind: SettingKind<Value>, _ isValid: (Value) -> Bool
     ) throws(FuzzFinding) {
         let setting = Setting("X", kind, "")
         // Nil if refused.
         guard let configuration = try? Configuration([setting], environment: ["X": text]) else { return }
-        guard let value = configuration[setting] else { return try require(text.isEmpty, "no value: \(text)") }
+        guard let value = configuration[setting] else {
+            return try require(text.isEmpty || text == "none", "no value: \(text)")
+        }
         try require(isValid(value), "\(text) is \(value)")
     }
 

@@ -14,7 +14,7 @@ SMALL_BUFFER = 4096  # what the attacker's kernel takes of the answers
 class Unread(Attack):
     """One connection pipelines requests as fast as the server takes them, and reads none of the answers.
 
-    The server stops taking requests once the answers wait, and cuts the connection off after WRITE_TIMEOUT. It holds a few hundred
+    The server stops taking requests once the answers wait, and cuts the connection off after 10 s. It holds a few hundred
     kilobytes for the connection, and nobody notices.
     """
 
@@ -32,7 +32,7 @@ class Unread(Attack):
 class Trickle(Attack):
     """Fills a connection with requests, then sends one more each 4 s, so that something always happens on it.
 
-    A client that reads nothing gains no time by sending requests: the connection is cut off after WRITE_TIMEOUT all the same.
+    A client that reads nothing gains no time by sending requests: the connection is cut off after 10 s all the same.
     """
 
     name = "trickle"

@@ -193,6 +193,6 @@ def test_what_cannot_be_done_is_said(command, tmp_path):
 def test_help_tells_of_the_commands():
     shown = parlor("--help").stdout
     for command, flag in [("verify", "--repair"), ("backup", "--to")]:
-        assert f"parlor {command}: " in shown
+        assert f"  parlor {command} " in shown
         result = parlor(command, "--help")
-        assert result.returncode == 0 and flag in result.stdout and "--data DATA_DIR" in result.stdout
+        assert result.returncode == 0 and flag in result.stdout and "--data (DATA_DIR)" in result.stdout

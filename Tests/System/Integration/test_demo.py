@@ -63,7 +63,7 @@ def test_it_refuses_to_run_beside_real_data(tmp_path, flags, environment):
     "flags, environment, status",
     [
         (["--demo", "--help"], {}, 0), (["--demo", "--nonsense"], {}, 2), (["--demo", "--port", "0", "--ops-port=x"], {}, 2),
-        (["--demo", "--demo=off", "--help"], {}, 0), (["--help"], {"DEMO": "on"}, 0),
+        (["--demo", "--demo=off", "--help"], {}, 0), (["--help"], {"DEMO": "on"}, 0), (["--demo", "--version"], {}, 0),
     ],
 )  # fmt: skip
 def test_a_program_that_does_not_start_leaves_no_folder_behind(tmp_path, flags, environment, status):

@@ -1,5 +1,6 @@
 """Starting the executables by hand: settings, --help, and deploy/up."""
 
+import json
 import os
 import re
 import signal
@@ -7,8 +8,10 @@ import socket
 import stat
 import subprocess
 
+import httpx
 import pytest
 from parlor import ROOT, SERVICES, START_DEADLINE, Parlor, Process, ask_readiness, binaries, until
+from test_balancer import free_port
 
 EXECUTABLES = ["parlor", "parlor-bus", "parlor-gateway", *SERVICES]
 
@@ -18,23 +21,72 @@ def run(*command) -> subprocess.CompletedProcess:
         [str(part) for part in command], capture_output=True, text=True, timeout=START_DEADLINE, stdin=subprocess.DEVNULL)  # fmt: skip
 
 
-def settings_of(program: str) -> list[tuple[str, str, str, str]]:
-    """Returns flag, name, description and default as --help shows them."""
-    shown = run(binaries() / program, "--help")
+def settings_of(program: str) -> dict[str, dict]:
+    shown = run(binaries() / program, "--settings-json")
     assert shown.returncode == 0 and shown.stderr == ""
-    return [
-        match.groups()
-        for match in re.finditer(r"^  (--\S+) ([A-Z_]+) +(.*?)(?: \[([^\[\];]*)(?:; [^\[\]]*)?\])?$", shown.stdout, re.MULTILINE)
-    ]
+    return {setting["name"]: setting for setting in json.loads(shown.stdout)}
+
+
+def flags_in(program: str, inquiry: str) -> set[str]:
+    """Returns the flags that --help or --help-all lists."""
+    shown = run(binaries() / program, inquiry)
+    assert shown.returncode == 0 and shown.stderr == ""
+    assert max(map(len, shown.stdout.splitlines())) <= 100
+    return set(re.findall(r"^  (--[a-z-]+)", shown.stdout, re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", EXECUTABLES)
 def test_help_lists_the_settings(name):
     settings = settings_of(name)
-    names = [setting for _, setting, _, _ in settings]
-    assert len(names) == len(set(names))
-    assert {"OPS_PORT", "LOG_LEVEL", "LOG_FORMAT"} <= set(names)
-    assert all(what for _, _, what, _ in settings)
+    assert {"OPS_PORT", "LOG_LEVEL", "LOG_FORMAT"} <= settings.keys()
+    assert all(setting["help"] and setting["default"] and setting["default"] != "0" for setting in settings.values())
+    usual, most = flags_in(name, "--help"), flags_in(name, "--help-all")
+    assert usual <= most and not any(flag.startswith("--rate-") for flag in usual)
+    hidden = {name for name, setting in settings.items() if setting["flag"] not in most}
+    assert hidden <= {"TESTING", "CLOCK_OFFSET_FILE", "CRASH_AT", "RATE_LIMITS", "APNS_URL", "APNS_CA_FILE"}
+    assert hidden >= {"TESTING", "CLOCK_OFFSET_FILE"}
+
+
+def test_help_is_short():
+    assert len(flags_in("parlor", "--help")) <= 45
+
+
+def test_a_setting_has_one_meaning_in_all_programs():
+    settings = [settings_of(name) for name in EXECUTABLES]
+    for name in set().union(*settings):
+        assert len({json.dumps(known[name]) for known in settings if name in known}) == 1
+
+
+@pytest.mark.parametrize("name", EXECUTABLES)
+def test_the_version_is_that_of_the_latest_change(name):
+    [version, *_] = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert run(binaries() / name, "--version").stdout == f"{name} {version}\n"
+
+
+def test_the_version_is_in_the_log_in_readyz_and_in_metrics(tmp_path):
+    version = run(binaries() / "parlor", "--version").stdout.split()[1]
+    port = free_port()
+    parlor = Process(binaries() / "parlor", "--port", 0, "--data", tmp_path, "--ops-port", port)
+    address = parlor.wait_until_ready()
+    first = json.loads(parlor.log().splitlines()[0])
+    assert (first["message"], first["version"]) == ("starting", version)
+    pages = [httpx.get(f"{where}/{path}").text for where in (address, f"http://127.0.0.1:{port}") for path in ("readyz", "metrics")]
+    assert json.loads(pages[0])["version"] == version and pages[2] == f"ready {version}\n"
+    assert all(f'\nparlor_build_info{{version="{version}"}} 1.0\n' in metrics for metrics in pages[1::2])
+    assert parlor.stop() == 0
+
+
+def test_settings_that_endanger_data_need_testing(tmp_path):
+    for flags in (["--crash-at", "after-commit:1"], ["--clock-offset-file", tmp_path / "clock"]):
+        result = run(binaries() / "parlor", "--data", tmp_path, *flags)
+        assert result.returncode == 2 and result.stderr.endswith("is for tests: it needs TESTING=on\n")
+
+
+def test_one_environment_serves_the_gateway_and_the_bus():
+    """MAX_PENDING_BYTES is also the old name of the bus', which needs 2m at least."""
+    bus = Process(binaries() / "parlor-bus", "--bus-port", 0, environment={"MAX_PENDING_BYTES": "1m"})
+    bus.wait_until_ready()
+    assert bus.stop() == 0
 
 
 @pytest.mark.parametrize("name", EXECUTABLES)
@@ -93,7 +145,8 @@ def test_a_database_that_nobody_can_name_stops_the_start_and_shows_no_password(t
     for url in ("mysql://x", "postgres://me:secret@host:port", "sqlite:"):
         result = run(binaries() / "parlor", "--port", 0, "--data", tmp_path, "--database-url", url)
         what = "has to be sqlite:FILE, sqlite:FOLDER/ or postgres://USER@HOST/DATABASE"
-        assert (result.returncode, result.stderr) == (2, f"parlor: DATABASE_URL (--database-url) {what}\n")
+        assert result.returncode == 2 and "secret" not in result.stderr
+        assert result.stderr.splitlines()[-1] == f"parlor: DATABASE_URL (--database-url) {what}"
 
 
 def test_a_database_server_that_is_not_there_is_waited_for(tmp_path):

@@ -1,3 +1,4 @@
+import JSON
 import MessageBus
 import Reactor
 import Testing
@@ -12,11 +13,14 @@ struct ConfigurationTests {
         "RATE_LIMITS", .onOrOff, default: "on", "Whether rates are limited")
     private static let services = Setting(
         "SERVICES", .services, default: "rooms,chat", "Who has to be there")
-    private static let crashAt = Setting("CRASH_AT", .crashPoint, "Where it ends")
+    private static let fault = Setting("CRASH_AT", .crashPoint, in: .faults, "Where it ends")
+    private static let busPort = Setting("BUS_PORT", oldName: "PORT", .port, default: "4150", "The bus' port")
+    private static let workers = Setting("WORKERS", .number(1...9), unset: "auto", "How many work")
     private static let proxies = Setting("PROXIES", .networks, "Who is believed")
     private static let operationsPort = Setting("OPS_PORT", .port, "A port for operators")
     private static let settings: [any AnySetting] = [
-        Setting.port, Setting.data, Setting.bus, operationsPort, interval, limits, services, proxies, crashAt,
+        Setting.port, Setting.data, Setting.bus, operationsPort, interval, limits, services, proxies, fault,
+        Setting.testing, workers,
     ]
 
     private static func read(
@@ -53,6 +57,34 @@ struct ConfigurationTests {
         #expect(configuration[.bus] == BusURL("tcp://127.0.0.1:4150"))
     }
 
+    @Test("a setting that was renamed takes its old name too, and the new one wins in the environment")
+    func oldNames() throws {
+        func port(_ environment: [String: String], _ arguments: [String] = []) throws -> UInt16 {
+            try Configuration([Self.busPort], arguments: arguments, environment: environment)[Self.busPort]
+        }
+        #expect(try port([:]) == 4150)
+        #expect(try port(["PORT": "1"]) == 1)
+        #expect(try port(["PORT": "1", "BUS_PORT": "2"]) == 2)
+        #expect(try port(["BUS_PORT": "2"], ["--port", "3"]) == 3)
+        #expect(try port(["PORT": "1"], ["--bus-port=4"]) == 4)
+        // Another program's setting may have the name.
+        #expect(try port(["PORT": "70000"]) == 4150)
+        #expect(throws: ConfigurationError.self) { try port([:], ["--port", "70000"]) }
+    }
+
+    @Test("what an automatic setting is set to may be written as auto, and as 0", arguments: ["", "auto", "0", "3"])
+    func automatic(text: String) throws {
+        #expect(try Self.read([], environment: ["WORKERS": text])[Self.workers] == (text == "3" ? 3 : nil))
+    }
+
+    @Test("a setting that endangers data needs TESTING=on")
+    func faults() throws {
+        let error = #expect(throws: ConfigurationError.self) { try Self.read(["--crash-at", "after-commit:3"]) }
+        #expect(error?.description == "CRASH_AT (--crash-at) is for tests: it needs TESTING=on")
+        #expect(try Self.read([], environment: ["CRASH_AT": ""])[Self.fault] == nil)
+        #expect(try Self.read(["--crash-at", "after-commit:3"], environment: ["TESTING": "on"])[Self.fault] != nil)
+    }
+
     @Test("a value stands after the flag or after an equals sign", arguments: [["--data", "a=b"], ["--data=a=b"]])
     func forms(arguments: [String]) throws {
         #expect(try Self.read(arguments)[.data] == "a=b")
@@ -85,7 +117,7 @@ struct ConfigurationTests {
             ("SERVICES", "rooms,,chat"), ("SERVICES", "rooms, rooms"), ("SERVICES", "Rooms"),
             ("SERVICES", "rooms;chat"), ("SERVICES", "rooms.x"), ("SERVICES", "*"),
             ("PROXIES", "10.0.0.1,"), ("PROXIES", "proxy"), ("PROXIES", "10.0.0.0/33"),
-            ("CRASH_AT", "after-commit"), ("CRASH_AT", "later:1"),
+            ("CRASH_AT", "after-commit"), ("CRASH_AT", "later:1"), ("WORKERS", "10"), ("WORKERS", "none"),
         ])
     func malformed(name: String, value: String) throws {
         let setting = try #require(Self.settings.first { $0.name == name })
@@ -108,9 +140,9 @@ struct ConfigurationTests {
         #expect(error?.description == "BUS_URL (--bus) has to be tcp://HOST:PORT or nats://HOST:PORT")
     }
 
-    @Test("an empty value means none, for a setting without a default")
-    func empty() throws {
-        #expect(try Self.read([], environment: ["OPS_PORT": ""])[Self.operationsPort] == nil)
+    @Test("an empty value means none, for a setting without a default, and so does the word", arguments: ["", "none"])
+    func empty(text: String) throws {
+        #expect(try Self.read([], environment: ["OPS_PORT": text])[Self.operationsPort] == nil)
     }
 
     @Test(
@@ -123,9 +155,10 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "sizes have units, and are bytes without one", arguments: [("65536", 65536), ("64k", 65536), ("1m", 1 << 20)])
+        "sizes have units, and are bytes without one",
+        arguments: [("65536", 65536), ("64k", 65536), ("1m", 1 << 20), ("2g", 2 << 30)])
     func sizes(text: String, bytes: Int) throws {
-        let size = Setting("MAX_SIZE", .size(1...(1 << 20)), default: "1k", "A size")
+        let size = Setting("MAX_SIZE", .size(1...(4 << 30)), default: "1k", "A size")
         #expect(try Configuration([size], arguments: ["--max-size", text])[size] == bytes)
     }
 
@@ -165,6 +198,13 @@ struct ConfigurationTests {
         }
     }
 
+    @Test("a rate of addresses alone is one count in a time, or both as before", arguments: ["50/10s", "5/10s,50/10s"])
+    func addressRates(text: String) throws {
+        let rate = Setting("RATE", .addressRate, "A rate")
+        #expect(try Configuration([rate], environment: ["RATE": text])[rate]?.perAddress == 50)
+        for text in ["50", "5/10s,", "1/1s,1/1s,1/1s"] { #expect(rate.objection(to: text) != nil) }
+    }
+
     @Test("lists have commas, and may have spaces beside them")
     func lists() throws {
         let configuration = try Self.read([
@@ -176,9 +216,13 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "help is recognised anywhere on the command line", arguments: [["--help"], ["-h"], ["--port", "1", "--help"]])
-    func isHelpRequested(arguments: [String]) {
-        #expect(throws: ConfigurationError.isHelpRequested) { try Self.read(arguments) }
+        "help is recognised anywhere on the command line",
+        arguments: [
+            (["--help"], Inquiry.help), (["-h"], .help), (["--port", "1", "--help-all"], .fullHelp),
+            (["--version", "--prot"], .version), (["--settings-json"], .settings),
+        ])
+    func inquiries(arguments: [String], inquiry: Inquiry) {
+        #expect(throws: ConfigurationError.inquiry(inquiry)) { try Self.read(arguments) }
     }
 
     @Test("bounds are written as values are, in the largest unit that divides them")
@@ -194,15 +238,52 @@ struct ConfigurationTests {
         #expect(Setting("COUNT", .number(1...2000), default: "2", "").bounds == "1 to 2000")
     }
 
-    @Test("help has a line for each setting: flag, name, what it does, default, bounds")
+    private static func answer(_ inquiry: Inquiry) -> String {
+        let longest = Setting(
+            "PUSH_WEBHOOK_SECRET_FILE", .path, in: .notifications, unset: "webhook.secret in the data folder",
+            "File with the key that signs webhook requests, which are those to the URL of the other setting")
+        let rate = Setting("MAX_BUFFERED_BYTES_PER_ADDRESS", .size(0...1 << 30), default: "1m", in: .tuning, "Bytes")
+        return inquiry.answer(
+            program: "parlor-test", summary: "A test.", settings + [rate, longest], commands: [("verify", "Verifies.")])
+    }
+
+    @Test("help has a group for each kind of setting, with defaults and bounds, in lines of at most 100 columns")
     func help() {
-        let lines = Configuration.help(program: "parlor-test", summary: "A test.", Self.settings)
-            .split(separator: "\n").map(String.init)
-        #expect(lines.first == "A test.")
-        #expect(lines.contains("  --data DATA_DIR                The folder for databases and secrets [./data]"))
-        #expect(lines.contains("  --ping-interval PING_INTERVAL  How often a ping goes out [25s; 100ms to 5m]"))
-        for setting in Self.settings {
-            #expect(lines.filter { $0.hasPrefix("  \(setting.flag) \(setting.name) ") }.count == 1)
+        let text = Self.answer(.help)
+        #expect(text.hasPrefix("A test.\n\nusage: parlor-test [--flag VALUE]…\n\nListen\n  --port "))
+        for line in [
+            "  --data (DATA_DIR)           The folder for databases and secrets [default: ./data]",
+            "  --ping-interval             How often a ping goes out [default: 25s; 100ms to 5m]",
+            "  --ops-port                  A port for operators [default: none]",
+            "  --push-webhook-secret-file  File with the key that signs webhook requests, which are those to the",
+            "  parlor-test verify          Verifies.",
+        ] {
+            #expect(text.contains("\n\(line)\n"), "\(line)")
         }
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 100 })
+        #expect(!text.contains("--crash-at") && !text.contains("--max-buffered"))
+        let all = Self.answer(.fullHelp)
+        #expect(!all.contains("--crash-at"))
+        let term = "  --max-buffered-bytes-per-address\n" + String(repeating: " ", count: 30)
+        #expect(all.contains("\nFine tuning\n\(term)Bytes [default: 1m; 0 to 1g]\n"))
+    }
+
+    @Test("scripts get all settings as JSON, and the version has the program's name")
+    func scripts() throws {
+        let settings = try JSONValue(parsing: Array(Self.answer(.settings).utf8)).array ?? []
+        #expect(settings.count == Self.settings.count + 2)
+        let interval = try #require(settings.first { $0["name"]?.string == "PING_INTERVAL" })
+        #expect(
+            interval
+                == JSONWriter.object {
+                    $0.member("name", "PING_INTERVAL")
+                    $0.member("flag", "--ping-interval")
+                    $0.member("oldName", JSONValue.null)
+                    $0.member("group", "Others")
+                    $0.member("default", "25s")
+                    $0.member("values", "100ms to 5m")
+                    $0.member("help", "How often a ping goes out")
+                })
+        #expect(Self.answer(.version) == "parlor-test \(Release.version)")
     }
 }

@@ -31,7 +31,7 @@ struct SettingValueTests {
     }
 
     @Test(
-        "a malformed size is refused", arguments: ["", "k", "-1k", "1K", "1 m", "1g", "1.5m", "9223372036854775807k"])
+        "a malformed size is refused", arguments: ["", "k", "-1k", "1K", "1 m", "1t", "1.5m", "9223372036854775807k"])
     func noSizes(text: String) {
         #expect(Int(setting: text) == nil)
     }

@@ -264,5 +264,10 @@ struct ClientLimitsTests {
         #expect((512...900).contains(shell.connections.total))
         let tiny = EdgeLimits.fitting(descriptors: 64, memory: 1 << 20, loops: 8)
         #expect(tiny.connections.total >= 16 && (tiny.connections.perAddress ?? 0) > 0)
+        let given = EdgeLimits.fitting(
+            descriptors: 64, memory: 1 << 20, loops: 8, connections: 8_000, buffered: 400 << 20)
+        #expect(given.connections.total == 8_000 && given.connections.perAddress == 1_000)
+        #expect(given.unconnectedSockets.total == 4_000 && given.unconnectedSockets.perAddress == 500)
+        #expect(given.connectedSocketsPerAddress == 2_000 && given.bufferedBytes.perAddress == 100 << 20)
     }
 }

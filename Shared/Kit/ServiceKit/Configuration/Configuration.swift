@@ -9,15 +9,22 @@ public struct Configuration: Sendable {
     /// Reads and checks the values of settings.
     ///
     /// - Throws: `ConfigurationError` for an unknown flag, a flag without its value, or an invalid value;
-    ///   `.isHelpRequested` for `--help`.
+    ///   `.inquiry` for `--help` and the like.
     public init(
         _ settings: [any AnySetting], arguments: [String] = [], environment: [String: String] = [:]
     ) throws(ConfigurationError) {
-        let flags = Dictionary(settings.map { ($0.flag, $0) }, uniquingKeysWith: { first, _ in first })
-        for setting in settings { values[setting.name] = environment[setting.name] ?? setting.standard }
+        let names = settings.flatMap { setting in
+            [(setting.flag, setting)] + (setting.oldName.map { [($0.flag, setting)] } ?? [])
+        }
+        let flags = Dictionary(names, uniquingKeysWith: { first, _ in first })
+        for setting in settings {
+            let old = setting.oldName.flatMap { environment[$0] }
+            let validOld = old.flatMap { setting.objection(to: $0) == nil ? $0 : nil }
+            values[setting.name] = environment[setting.name] ?? validOld ?? setting.defaultText
+        }
         var rest = arguments[...]
         while let argument = rest.popFirst() {
-            if argument == "--help" || argument == "-h" { throw .isHelpRequested }
+            if let inquiry = Inquiry(argument) { throw .inquiry(inquiry) }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let setting = flags[String(parts[0])] else { throw .unknownFlag(argument) }
             guard let value = parts.count == 2 ? String(parts[1]) : setting.valueOfBareFlag ?? rest.popFirst() else {
@@ -26,9 +33,15 @@ public struct Configuration: Sendable {
             values[setting.name] = value
         }
         for setting in settings {
-            guard let value = values[setting.name], let objection = setting.objection(to: value) else { continue }
-            let given = setting.isSecret ? "" : ", not \"\(value)\""
-            throw .malformed("\(setting.name) (\(setting.flag)) \(objection)\(given)")
+            guard let value = values[setting.name] else { continue }
+            if let objection = setting.objection(to: value) {
+                let given = setting.isSecret ? "" : ", not \"\(value)\""
+                throw .malformed("\(setting.name) (\(setting.flag)) \(objection)\(given)")
+            }
+            let isGiven = !["", setting.defaultText].contains(value)
+            if setting.group == .faults, isGiven, values[Setting.testing.name] != "on" {
+                throw .malformed("\(setting.name) (\(setting.flag)) is for tests: it needs \(Setting.testing.name)=on")
+            }
         }
     }
 
@@ -39,33 +52,18 @@ public struct Configuration: Sendable {
         }
         return setting.value(of: text)
     }
-
-    /// Returns the text of `--help`: a line for each setting, with its flag, its name in the environment, its effect,
-    /// its default and its bounds. `deploy/separate` and `deploy/settings-doc` parse these lines.
-    public static func help(program: String, summary: String, _ settings: [any AnySetting]) -> String {
-        var lines = [summary, "", "usage: \(program) [--flag VALUE]…", ""]
-        let names = settings.map { "  \($0.flag) \($0.name)" }
-        let width = names.map(\.count).max() ?? 0
-        for (name, setting) in zip(names, settings) {
-            let padding = String(repeating: " ", count: width - name.count)
-            let values = setting.standard + (setting.bounds.map { "; \($0)" } ?? "")
-            lines.append("\(name)\(padding)  \(setting.help)" + (values.isEmpty ? "" : " [\(values)]"))
-        }
-        lines += ["", "Each is read from the environment too, by the name after its flag. The flag wins."]
-        return lines.joined(separator: "\n")
-    }
 }
 
 /// The reason why a program does not start. Its description is the line that the operator sees.
 public enum ConfigurationError: Error, Equatable, CustomStringConvertible {
-    case isHelpRequested
+    case inquiry(Inquiry)
     case unknownFlag(String)
     case missingValue(String)
     case malformed(String)
 
     public var description: String {
         switch self {
-        case .isHelpRequested: "--help"
+        case .inquiry(let inquiry): inquiry.rawValue
         case .unknownFlag(let flag): "there is no setting \(flag); --help lists all"
         case .missingValue(let flag): "\(flag) needs a value"
         case .malformed(let what): what

@@ -66,7 +66,7 @@ extension SettingKind where Value == Int {
         }
     }
 
-    /// Accepts a number of bytes: `65536`, `64k`, `1m`.
+    /// Accepts a number of bytes: `65536`, `64k`, `1m`, `1g`.
     public static func size(_ range: ClosedRange<Int>) -> SettingKind {
         let bounds = "\(range.lowerBound.sizeText) to \(range.upperBound.sizeText)"
         return SettingKind("has to be a size such as 65536, 64k or 1m, \(bounds)", bounds: bounds) { text in
@@ -90,6 +90,11 @@ extension SettingKind where Value == Rate {
     /// bytes `64m/1h,640m/1h`.
     public static var rate: SettingKind {
         SettingKind("has to be COUNT/TIME,COUNT/TIME, such as 60/10s,600/10s") { Rate(setting: $0) }
+    }
+
+    /// Accepts `COUNT/DURATION` for each address, for a limit that counts no people; and the text of a `rate`.
+    public static var addressRate: SettingKind {
+        SettingKind("has to be COUNT/TIME, such as 600/10s") { Rate(setting: $0.contains(",") ? $0 : "\($0),\($0)") }
     }
 }
 

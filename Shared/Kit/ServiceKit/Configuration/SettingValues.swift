@@ -58,9 +58,9 @@ extension Duration {
 }
 
 extension Int {
-    private static let sizes = [("m", 1024 * 1024), ("k", 1024)]
+    private static let sizes = [("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)]
 
-    /// Parses `65536`, `64k`, `1m`. nil for anything else.
+    /// Parses `65536`, `64k`, `1m`, `1g`. nil for anything else.
     init?(setting text: String) { self.init(text, in: Self.sizes) }
 
     /// The number of bytes as it is written in a setting: in the largest unit that divides it.

@@ -34,8 +34,8 @@ public struct Command: Sendable {
         do {
             let configuration = try Configuration(settings, arguments: arguments, environment: environment)
             return try await perform(configuration) { Program.write($0, to: STDOUT_FILENO) }.rawValue
-        } catch ConfigurationError.isHelpRequested {
-            Program.write(Configuration.help(program: title, summary: summary, settings), to: STDOUT_FILENO)
+        } catch ConfigurationError.inquiry(let inquiry) {
+            Program.write(inquiry.answer(program: title, summary: summary, settings), to: STDOUT_FILENO)
             return Outcome.done.rawValue
         } catch {
             Program.write("\(title): \(error)", to: STDERR_FILENO)

@@ -35,7 +35,7 @@ public struct Program: Sendable {
 
     /// The settings that every program has.
     public static let settings: [any AnySetting] = [
-        Setting.loops, Setting.logLevel, Setting.logFormat, Setting.clockOffsetFile,
+        Setting.logLevel, Setting.logFormat, Setting.loops, Setting.testing, Setting.clockOffsetFile,
     ]
 
     /// The time limit for stopping. Process managers send SIGKILL after about ten seconds.
@@ -78,22 +78,15 @@ public struct Program: Sendable {
                 settings, arguments: arguments, environment: Self.environment)
             await run(configuration)
         } catch {
-            if error == .isHelpRequested {
-                Self.write(help(settings, commands), to: STDOUT_FILENO)
+            if case .inquiry(let inquiry) = error {
+                let lines = commands.map { ($0.name, "\($0.summary.split(separator: "\n").first ?? "")") }
+                Self.write(
+                    inquiry.answer(program: name, summary: summary, settings, commands: lines), to: STDOUT_FILENO)
                 exit(0)
             }
             Self.write("\(name): \(error)", to: STDERR_FILENO)
             exit(2)
         }
-    }
-
-    private func help(_ settings: [any AnySetting], _ commands: [Command]) -> String {
-        var text = Configuration.help(program: name, summary: summary, settings)
-        if !commands.isEmpty { text += "\n\nCommands, each with its own --help:" }
-        for command in commands {
-            text += "\n  \(name) \(command.name): \(command.summary.split(separator: "\n").first ?? "")"
-        }
-        return text
     }
 
     private func run(_ configuration: Configuration) async -> Never {
@@ -109,8 +102,8 @@ public struct Program: Sendable {
             // So does a pipe that nobody reads any more, such as that of the pushes on standard output.
             signal(SIGPIPE, SIG_IGN)
             let signals = try TerminationSignals()
-            let count = configuration[.loops]
-            let group = try EventLoopGroup(loopCount: count == 0 ? EventLoopGroup.availableProcessors : count)
+            log.info("starting", ["version": Release.version])
+            let group = try EventLoopGroup(loopCount: configuration[.loops] ?? EventLoopGroup.availableProcessors)
             let running = Task { try await start(configuration, log, output, group) }
             Task {
                 await signals.wait()
@@ -139,6 +132,7 @@ public struct Program: Sendable {
         let node = Node(
             configuration: configuration, bus: bus, isBusShared: isBusShared, group: group,
             clock: try Self.clock(configuration), log: log, services: Set(components.compactMap(\.service)))
+        node.metrics.gauge("parlor_build_info", "The running version.", labels: ["version": Release.version]) { 1 }
         node.metrics.watchProcess()
         node.metrics.counter("log_lines_dropped_total", "Log lines dropped because the sink was too slow.") {
             output.dropped

@@ -379,7 +379,7 @@ struct RecoveryTests {
 
     @Test("a socket that its replay closes is not in the audience, neither of its person nor of a room")
     func closedByReplay() async throws {
-        try await GatewayHarness.run(["--max-buffered-bytes-per-address", "32k"], loops: 1) { harness in
+        try await GatewayHarness.run(["--max-buffered-bytes", "128k"], loops: 1) { harness in
             harness.serveRoom()
             let poller = try await Poller.open(harness, since: harness.cursor(at: harness.chat))
             try await poller.read { $0.contains("sync:done") }

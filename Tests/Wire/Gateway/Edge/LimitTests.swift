@@ -120,7 +120,7 @@ struct LimitTests {
 
     @Test("an event over a person's buffer limit is refused as retryable, and its socket goes on")
     func eventsWithoutRoom() async throws {
-        try await GatewayHarness.run(["--max-buffered-bytes-per-address", "100000"]) { harness in
+        try await GatewayHarness.run(["--max-buffered-bytes", "400000"]) { harness in
             let requests = harness.chat.hold("chat.send")
             let client = try await harness.connect()
             let text = Self.payload(60_000)
@@ -327,25 +327,26 @@ struct LimitTests {
 
     @Test("requests over a person's concurrency limit are refused, with the time to wait")
     func inFlight() async throws {
-        try await GatewayHarness.run(["--max-requests-per-person", "2"]) { harness in
+        try await GatewayHarness.run { harness in
             let asked = harness.chat.hold("chat.list")
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 1...2 { group.addTask { try await harness.request("GET", "/api/chat").status } }
-                let held = try await asked.next(2)
-                let refused = try await harness.request("GET", "/api/chat")
-                #expect(refused.status == 429 && refused.header("Retry-After") == "1")
-                for request in held { request.reply(Reply().json) }
-                for try await status in group { #expect(status == 200) }
+            let clients = try (1...32).map { _ in
+                let client = try RawClient(port: harness.port)
+                try client.send("GET /api/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(harness.token())\r\n\r\n")
+                return client
             }
+            let held = try await asked.next(32)
+            let refused = try await harness.request("GET", "/api/chat")
+            #expect(refused.status == 429 && refused.header("Retry-After") == "1")
+            for request in held { request.reply(Reply().json) }
+            for client in clients { #expect(try client.receiveLine()?.hasPrefix("HTTP/1.1 200 ") == true) }
             harness.chat.on("chat.list", reply: Reply())
             try await expect(200, harness, "GET", "/api/chat")
         }
     }
 
-    @Test("an unread heavy answer holds its slot: the person's next one waits, and in the end is refused")
+    @Test("unread heavy answers hold both slots: the person's next one waits, and in the end is refused")
     func unread() async throws {
-        let flags = ["--max-heavy-requests-per-person", "1", "--request-timeout", "5s"]
-        try await GatewayHarness.run(flags) { harness in
+        try await GatewayHarness.run(["--request-timeout", "5s"]) { harness in
             harness.contribute(badge: 0)
             // Longer than what the kernel takes for a client that does not read.
             let name = String(repeating: "x", count: 20_000)
@@ -362,17 +363,19 @@ struct LimitTests {
                 }
                 request.reply(Reply(.ok, data, page: number < 20 ? JSONValue("\(number + 1)") : nil).json)
             }
-            let lazy = try RawClient(port: harness.port, receiveBuffer: 4096)
-            try lazy.send(
-                "GET /api/rooms/grouped-by-person HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(harness.token())\r\n\r\n"
-            )
-            // It has begun, and stays where it is.
-            _ = try lazy.receiveLine()
+            let lazy = try (1...2).map { _ in try RawClient(port: harness.port, receiveBuffer: 4096) }
+            for client in lazy {
+                try client.send(
+                    "GET /api/rooms/grouped-by-person HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(harness.token())\r\n\r\n"
+                )
+                // It has begun, and stays where it is.
+                _ = try client.receiveLine()
+            }
             let refused = try await harness.request("GET", "/api/rooms/grouped-by-person")
             #expect(refused.status == 429)
             let bob = try await harness.request("GET", "/api/rooms/grouped-by-person", as: GatewayHarness.bob)
             #expect(bob.status == 200)
-            lazy.close()
+            for client in lazy { client.close() }
             let again = try await harness.request("GET", "/api/rooms/grouped-by-person")
             #expect(again.status == 200)
             // Twenty rooms in each of 21 pages, and the other once.
