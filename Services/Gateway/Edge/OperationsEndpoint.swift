@@ -44,6 +44,7 @@ package final class OperationsEndpoint: Sendable {
                 object: {
                     for name in requiredServices.sorted() { $0.member(name, missing.contains(name) ? "down" : "up") }
                 })
+            json.member("version", Release.version)
         }
         var response = HTTPResponse.json(body, status: missing.isEmpty ? 200 : 503)
         if !missing.isEmpty { response.headers.add("Retry-After", "1") }

@@ -132,6 +132,7 @@ extension OperationsEndpoint {
         guard isShown else { return [health] }
         let states = Schema.object([
             "status": .choice(["ready", "not ready"]), "services": .map(of: .choice(["up", "down"])),
+            "version": .string,
         ])
         return [
             health,

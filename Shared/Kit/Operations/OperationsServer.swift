@@ -18,9 +18,9 @@ extension ComponentFactory {
 /// of its own.
 struct OperationsServer: Component {
     static let port = Setting(
-        "OPS_PORT", .port, "Port for this process's /healthz, /readyz and /metrics; default: none")
+        "OPS_PORT", .port, in: .listen, "Port for this process's /healthz, /readyz and /metrics")
     static let host = Setting(
-        "OPS_HOST", .text, default: "127.0.0.1",
+        "OPS_HOST", .text, default: "127.0.0.1", in: .listen,
         "Address of that port; it needs no login, so keep it on an internal network")
 
     private let server: EdgeServer
@@ -68,10 +68,8 @@ private final class OperationsDelegate: RequestDelegate {
             Task {
                 var isReady = true
                 for component in components where !(await component.isHealthy()) { isReady = false }
-                let status = isReady ? 200 : 503
-                responder.loop.execute {
-                    responder.send(.text(status == 200 ? "ready\n" : "not ready\n", status: status))
-                }
+                let (text, status) = isReady ? ("ready", 200) : ("not ready", 503)
+                responder.loop.execute { responder.send(.text("\(text) \(Release.version)\n", status: status)) }
             }
         default: responder.send(.text("There is nothing here.\n", status: 404))
         }

@@ -321,13 +321,16 @@ struct RequestTests {
             #expect(try await harness.request("GET", "/healthz", as: nil).status == 200)
             let ready = try await harness.request("GET", "/readyz", as: nil)
             #expect(
-                ready.status == 200 && ready.body == #"{"status":"ready","services":{"chat":"up","rooms":"up"}}"#)
+                ready.status == 200
+                    && ready.body
+                        == #"{"status":"ready","services":{"chat":"up","rooms":"up"},"version":"\#(Release.version)"}"#
+            )
             harness.chat.takeDown()
             let without = try await harness.request("GET", "/readyz", as: nil)
             #expect(
                 without.status == 503
                     && without.header("Retry-After") == "1"
-                    && without.body == #"{"status":"not ready","services":{"chat":"down","rooms":"up"}}"#)
+                    && without.body.hasPrefix(#"{"status":"not ready","services":{"chat":"down","rooms":"up"},"#))
             let metrics = try await harness.request("GET", "/metrics", as: nil).body
             #expect(metrics.contains("# TYPE parlor_connections gauge\n"))
             #expect(metrics.contains("# TYPE parlor_http_requests_total counter\n"))
