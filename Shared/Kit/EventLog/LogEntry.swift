@@ -2,12 +2,12 @@ import Contracts
 import JSON
 import MessageBus
 import Storage
+import Synchronization
 
 /// A change in a service's event log: the events to send to clients, and the fact for other services.
 ///
 /// An entry that was appended in this process has its emissions and its fact as they were given. An entry from a
-/// database or the wire has only their JSON, which is parsed at each access. `emissions` parses all of it; `fact`
-/// splits the array and parses its first element.
+/// database or the wire has their JSON, and parses each when it is first used: for the fact, only the first element.
 ///
 /// A class, as the bus, followers and the gateways' buffers share it after the commit.
 public final class LogEntry: CommitEvent {
@@ -23,11 +23,13 @@ public final class LogEntry: CommitEvent {
     public let requestID: String?
     /// The digest that the entry was written with, if its emissions were removed since; nil for any other entry.
     let writtenDigest: Int?
-    private let decoded: Decoded?
+    private let decoded: Mutex<Decoded>
 
     private struct Decoded {
-        let emissions: [Emission]
-        let fact: Fact?
+        /// Nil until they are parsed.
+        var emissions: (emissions: [Emission], mistake: JSONValue?)?
+        /// Nil until it is parsed.
+        var fact: Fact??
     }
 
     /// Creates a new entry. Its JSON is written once, now.
@@ -42,7 +44,7 @@ public final class LogEntry: CommitEvent {
         self.requestID = requestID
         writtenDigest = nil
         emissionsJSON = emissions.write(after: fact)
-        decoded = Decoded(emissions: emissions, fact: fact)
+        decoded = Mutex(Decoded(emissions: (emissions, nil), fact: .some(fact)))
     }
 
     /// Creates an entry from its stored or transmitted form.
@@ -57,34 +59,38 @@ public final class LogEntry: CommitEvent {
         self.emissionsJSON = emissionsJSON
         self.requestID = requestID
         self.writtenDigest = writtenDigest
-        decoded = nil
+        decoded = Mutex(Decoded())
     }
 
     /// The events for clients. Those that a newer service wrote in an unknown form are left out.
-    public var emissions: [Emission] {
-        emissionsAndMistake.emissions
-    }
+    public var emissions: [Emission] { emissionsAndMistake.emissions }
 
     /// The events for clients, and the first element that is neither one nor a fact, if there is one.
     public var emissionsAndMistake: (emissions: [Emission], mistake: JSONValue?) {
-        if let decoded { return (decoded.emissions, nil) }
-        var emissions: [Emission] = []
-        var mistake: JSONValue?
-        for element in emissionsJSON.array ?? [] {
-            if let emission = Emission(element) {
-                emissions.append(emission)
-            } else if mistake == nil, element["fact"] == nil {
-                mistake = element
+        decoded.withLock { decoded in
+            if let emissions = decoded.emissions { return emissions }
+            var emissions: [Emission] = []
+            var mistake: JSONValue?
+            for element in emissionsJSON.array ?? [] {
+                if let emission = Emission(element) {
+                    emissions.append(emission)
+                } else if mistake == nil, element["fact"] == nil {
+                    mistake = element
+                }
             }
+            decoded.emissions = (emissions, mistake)
+            return (emissions, mistake)
         }
-        return (emissions, mistake)
     }
 
     /// The fact for other services; nil if none of them needs one, or if a newer version wrote it.
     public var fact: Fact? {
-        if let decoded { return decoded.fact }
-        guard let first = emissionsJSON.array?.first else { return nil }
-        return Fact(first) ?? Fact(olderEmission: first)
+        decoded.withLock { decoded in
+            if let fact = decoded.fact { return fact }
+            let fact = emissionsJSON.array?.first.flatMap { Fact($0) ?? Fact(olderEmission: $0) }
+            decoded.fact = .some(fact)
+            return fact
+        }
     }
 }
 
