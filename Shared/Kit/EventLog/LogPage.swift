@@ -105,7 +105,7 @@ public struct LogPage: Sendable {
     public init?(_ json: JSONValue) {
         guard let object = json.object, let head = object["head"]?.object.flatMap(LogPosition.init),
             let oldest = object["oldest"]?.logNumber, let isKnown = object["isKnown"]?.bool,
-            let through = object["through"]?.int, let found = object["entries"]?.array
+            let through = object["through"]?.logNumber, let found = object["entries"]?.array
         else { return nil }
         let entries = found.compactMap { LogEntry($0) }
         self.init(
