@@ -27,8 +27,7 @@ package final class RateLimiter: Sendable {
             key = Key(limit: limit, party: party)
             self.window = window.milliseconds * 1_000_000
             // A cost above the whole limit is always refused: two windows are enough to represent it.
-            let (interval, isOver) = (self.window / count).multipliedReportingOverflow(by: cost)
-            self.interval = isOver ? 2 * self.window : min(interval, 2 * self.window)
+            interval = cost / count < 2 ? self.window / count * cost : 2 * self.window
         }
     }
 

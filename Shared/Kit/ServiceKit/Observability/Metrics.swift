@@ -134,7 +134,7 @@ public final class Histogram: Metric {
         let (seconds, attoseconds) = min(max(duration, .zero), Self.longest).components
         let microseconds = Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
         state.withLock { state in
-            state.sum &+= microseconds
+            state.sum += microseconds
             state.count += 1
             if let bucket = Self.bounds.firstIndex(where: { microseconds <= $0 }) { state.buckets[bucket] += 1 }
         }
