@@ -5,6 +5,7 @@ import MessageBus
 import Reactor
 import Storage
 import Synchronization
+import Workers
 
 /// Runs a service on a bus: answers its requests, announces it, publishes its event log.
 public final class ServiceHost: Sendable {
@@ -108,25 +109,18 @@ public final class ServiceHost: Sendable {
     /// Returns true if this instance can serve requests. False also if its database does not reply within the limit.
     package func isHealthy(within limit: Duration) async -> Bool {
         guard context.bus.isConnected else { return false }
-        let (results, result) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
         // A read that hangs cannot be cancelled, and is not waited for.
-        Task { [context] in
+        let isHealthy = await result(within: limit) { [context] in
             do {
                 try await Self.check(context.database)
-                result.yield(true)
+                return true
             } catch {
                 context.log.warning("the database cannot be used", ["error": "\(error)"])
-                result.yield(false)
+                return false
             }
         }
-        let timer = Task { [context] in
-            guard (try? await Task.sleep(for: limit)) != nil else { return }
-            context.log.warning("the database does not reply", ["within": "\(limit)"])
-            result.yield(false)
-        }
-        defer { timer.cancel() }
-        for await isHealthy in results { return isHealthy }
-        return false
+        if isHealthy == nil { context.log.warning("the database does not reply", ["within": "\(limit)"]) }
+        return isHealthy ?? false
     }
 
     private func keep(_ subscription: BusSubscription) { subscriptions.withLock { $0.append(subscription) } }
