@@ -120,7 +120,7 @@ extension LogEntry {
             $0.member("roomId", roomID)
             if let requestID { $0.member("request", requestID) }
             if let writtenDigest { $0.member("digest", writtenDigest) }
-            $0.member("participants", array: { for id in participants { $0.string(id) } })
+            $0.member("participants", participants)
             $0.member("emissions", emissionsJSON)
         }
     }
@@ -128,14 +128,12 @@ extension LogEntry {
     /// Parses the result of `json`; nil for anything else.
     public convenience init?(_ json: JSONValue) {
         guard let object = json.object, let seq = object["seq"]?.logNumber, let at = object["at"]?.logNumber,
-            let roomID = object["roomId"]?.string, let participants = object["participants"]?.array,
+            let roomID = object["roomId"]?.string, let participants = object["participants"]?.list(of: \.string),
             let emissions = object["emissions"], emissions.kind == .array
         else { return nil }
-        let ids = participants.compactMap(\.string)
-        guard ids.count == participants.count else { return nil }
         self.init(
-            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: ids, emissionsJSON: emissions,
-            requestID: object["request"]?.string, writtenDigest: object["digest"]?.int)
+            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: participants,
+            emissionsJSON: emissions, requestID: object["request"]?.string, writtenDigest: object["digest"]?.int)
     }
 
     /// Returns a message's entry, which is the published object on a bus within the process; nil if the

@@ -56,7 +56,7 @@ public struct LogQuery: Sendable, Equatable {
             $0.member("since", since)
             if let digest { $0.member("digest", digest) }
             if let through { $0.member("through", through) }
-            if let roomIDs { $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } }) }
+            if let roomIDs { $0.member("roomIds", roomIDs) }
             if let limit { $0.member("limit", limit) }
         }
     }
