@@ -109,11 +109,8 @@ extension Broker {
 
     func answer(_ request: BrokerRequest, error: BusError, _ message: String) {
         finish(request)
-        if case .refused(let reason) = error {
-            refuse(request.requester, error.code, reason, id: request.id)
-        } else {
-            refuse(request.requester, error.code, message, id: request.id)
-        }
+        let message = if case .refused(let reason) = error { reason } else { message }
+        refuse(request.requester, error.code, message, id: request.id)
     }
 
     private func finish(_ request: BrokerRequest) {
