@@ -37,11 +37,9 @@ public final class ServiceHost: Sendable {
         self.context = context
         self.group = group
         name = type(of: service).name
-        let table = service.requests
+        table = service.requests
         publisher = LogPublisher(
-            table.manifest(of: type(of: service)), of: context.database, on: context.bus, log: context.log,
-            every: interval)
-        self.table = table
+            table.manifest, of: context.database, on: context.bus, log: context.log, every: interval)
         pruning = LogPruning(context.database, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
         requests = context.metrics.counter(
@@ -72,8 +70,8 @@ public final class ServiceHost: Sendable {
                 ["what": claim, "of": holder])
             return Reply()
         }
-        if let digest = table.manifest(of: type(of: service)).descriptionDigest {
-            let json = table.description(of: type(of: service)).json
+        if let digest = table.manifest.descriptionDigest {
+            let json = table.description.json
             table.on(Endpoint(Subject.description(of: name))) { request in
                 // The gateway may have asked for the description of another version. It must not get this one.
                 guard try request.fields.optionalString("description") ?? digest == digest else {
@@ -82,7 +80,7 @@ public final class ServiceHost: Sendable {
                 return Reply(.ok, json)
             }
         }
-        table.answerLogPages(of: name, from: EventLog(context.database))
+        table.answerLogPages(from: EventLog(context.database))
         for (endpoint, entry) in table.entries {
             keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })
         }
