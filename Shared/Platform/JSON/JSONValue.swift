@@ -104,7 +104,7 @@ public struct JSONValue: Sendable, Hashable {
     }
 
     /// Returns the values of an array, each as it is read; nil for any other kind, and if one of them cannot be read.
-    public func list<Item>(of read: (JSONValue) -> Item?) -> [Item]? {
+    @inlinable public func list<Item>(of read: (JSONValue) -> Item?) -> [Item]? {
         guard let values = array else { return nil }
         let items = values.compactMap(read)
         return items.count == values.count ? items : nil
