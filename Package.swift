@@ -55,8 +55,8 @@ func client(
 /// What every service may import.
 let kit = ["Contracts", "EventLog", "JSON", "MessageBus", "Security", "ServiceKit", "Storage"]
 
-/// The services of Parlor, in the order in which they start. This is the only list of them: `parlor` runs what is listed here
-/// (`ParlorServices`), and scripts read the names from here (`deploy/programs`).
+/// The services of Parlor, in the order in which they start. Scripts read the names from here (`deploy/programs`), and
+/// `ParlorServices` lists their types.
 ///
 /// `service("Polls", …)` is the folder Services/Polls: a module Polls with a public `PollsService` whose `name` is "polls", and in
 /// Main/ the executable `parlor-polls`. `tests` are what the tests in its folder Tests/ use, if it has one.
@@ -393,13 +393,9 @@ let package = Package(
                     "ServiceClient", "ServiceKit",
                 ],
                 path: "Services/Parlor/Demo", swiftSettings: settings),
-            // Swift has no string among a target's settings, and C has.
-            .target(
-                name: "CServiceNames", path: "Services/Parlor/CServiceNames",
-                cSettings: [.define("PARLOR_SERVICES", to: "\"\(services.map(\.name).joined(separator: " "))\"")]),
             .target(
                 name: "ParlorServices",
-                dependencies: ["CServiceNames", "Demo", "Gateway", "Operations", "ServiceKit"]
+                dependencies: ["Demo", "Gateway", "Operations", "ServiceKit"]
                     + services.map { .target(name: $0.name) },
                 path: "Services/Parlor/Services", swiftSettings: settings),
             .executableTarget(

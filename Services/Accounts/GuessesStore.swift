@@ -49,10 +49,10 @@ struct GuessesStore {
     ) throws -> SigningIn {
         let found = try key.flatMap { try PeopleStore(connection).credentials(named: $0) }
         let subject = found?.account.id ?? "?" + Base64URL.encode(SHA256.hash(Array(name.lowercased().utf8)))
-        let isKnown = try connection.first(
+        let isKnown = try connection.exists(
             "SELECT 1 FROM known_networks WHERE person_id = $1 AND network = $2 AND used_at > $3", subject,
-            client.network, now.milliseconds - Self.networkMemory, body: { _ in true })
-        let guess = Guess(subject: subject, network: isKnown == true ? client.network : "")
+            client.network, now.milliseconds - Self.networkMemory)
+        let guess = Guess(subject: subject, network: isKnown ? client.network : "")
         if let wait = try count(guess, at: now.milliseconds) { return .refused(retryAfter: wait) }
         return .mayTry(found, guess)
     }

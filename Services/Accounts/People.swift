@@ -57,12 +57,13 @@ extension Accounts {
         let viewerSharesRooms = try fields.optionalBool("viewerSharesRooms") ?? false
         let showsEmail = openness.emails == .everyone || (openness.emails == .shared && viewerSharesRooms)
         let accounts = try await database.read { try PeopleStore($0).accounts(ids) }
-        let people = JSONWriter.value { json in
-            json.array(of: accounts) { json, account in
-                json.value((showsEmail ? account.person : account.personWithoutEmail).json)
-            }
+        return Reply(.ok, Self.people(accounts, withEmails: showsEmail))
+    }
+
+    private static func people(_ accounts: some Sequence<Account>, withEmails: Bool) -> JSONValue {
+        JSONWriter.value { json in
+            json.array(of: accounts) { $0.value((withEmails ? $1.person : $1.personWithoutEmail).json) }
         }
-        return Reply(.ok, people)
     }
 
     private static let standardLimit = 50
@@ -95,12 +96,7 @@ extension Accounts {
         }
         let shown = found.prefix(limit)
         let next = found.count > limit ? shown.last.map { PeopleCursor(after: $0).text } : nil
-        let people = JSONWriter.value { json in
-            json.array(of: shown) { json, account in
-                json.value((openness.emails == .everyone ? account.person : account.personWithoutEmail).json)
-            }
-        }
-        return .page(people, next: next)
+        return .page(Self.people(shown, withEmails: openness.emails == .everyone), next: next)
     }
 }
 
@@ -113,7 +109,7 @@ private struct PeopleCursor {
     init(_ text: String) throws(ServiceError) {
         guard let bytes = Base64URL.decode(text), let key = String(validating: bytes, as: UTF8.self),
             let username = try? Username(key), username.key == key  // any error has the same meaning
-        else { throw ServiceError(.malformedRequest, "`cursor` is not a cursor of this list.") }
+        else { throw .badCursor }
         usernameKey = key
     }
 

@@ -40,9 +40,9 @@ struct PeopleStore {
             newcomer.firstName?.key, newcomer.email?.text, newcomer.email?.key, newcomer.passwordHash,
             session.now.milliseconds)
         guard inserted == 1 else {
-            let isUsername = try connection.first(
-                "SELECT 1 FROM people WHERE username_key = $1", newcomer.username.key, body: { _ in true })
-            return isUsername == true ? .usernameTaken : .emailTaken
+            let isUsername = try connection.exists(
+                "SELECT 1 FROM people WHERE username_key = $1", newcomer.username.key)
+            return isUsername ? .usernameTaken : .emailTaken
         }
         try SessionsStore(connection).insert(session, of: newcomer.id)
         return .done

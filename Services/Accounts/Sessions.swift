@@ -90,7 +90,7 @@ extension Accounts {
         let ids = try fields.strings("ids", count: 0...Self.maxLookedUp).filter(\.mayBeID)
         let now = clock.now()
         let live = try await database.read { try SessionsStore($0).live(of: ids, at: now) }
-        return Reply(.ok, JSONWriter.value { json in json.array { for id in live { $0.string(id) } } })
+        return Reply(.ok, JSONWriter.value { $0.array(of: live) { $0.string($1) } })
     }
 
     /// Ends all sessions of the caller except the one that the request comes from. Access tokens of early versions name

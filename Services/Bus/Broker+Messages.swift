@@ -11,7 +11,7 @@ extension Broker {
         guard let route = route(name, from: peer) else { return }
         for subscription in route.match.everyone { deliver(payload, by: route, from: peer, to: subscription) }
         for group in route.match.groups {
-            turn &+= 1
+            turn += 1
             deliver(payload, by: route, from: peer, to: group.pick(key: nil, turn: turn))
         }
     }
@@ -67,7 +67,7 @@ extension Broker {
             counters.noResponders += 1
             return refuse(peer, BusError.noResponders.code, "no responder for this subject", id: id)
         }
-        turn &+= 1
+        turn += 1
         let subscription = group.pick(
             key: parsed.key.map { RendezvousHash.hash(UnsafeRawBufferPointer(rebasing: line[$0])) }, turn: turn)
         let timeout = parsed.timeout.map { min(.milliseconds($0), settings.maxTimeout) } ?? BusContext.defaultTimeout
@@ -109,11 +109,8 @@ extension Broker {
 
     func answer(_ request: BrokerRequest, error: BusError, _ message: String) {
         finish(request)
-        if case .refused(let reason) = error {
-            refuse(request.requester, error.code, reason, id: request.id)
-        } else {
-            refuse(request.requester, error.code, message, id: request.id)
-        }
+        let message = if case .refused(let reason) = error { reason } else { message }
+        refuse(request.requester, error.code, message, id: request.id)
     }
 
     private func finish(_ request: BrokerRequest) {

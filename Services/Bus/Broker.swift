@@ -37,12 +37,7 @@ final class Broker {
     /// True while a reply is awaited.
     var hasRequests: Bool { !requests.isEmpty }
     /// The time at which `expire` must be called.
-    var nextExpiry: Duration? {
-        guard let request = requests.nextExpiry, let hold = holds.first?.deadline else {
-            return requests.nextExpiry ?? holds.first?.deadline
-        }
-        return min(request, hold)
-    }
+    var nextExpiry: Duration? { earlier(requests.nextExpiry, holds.first?.deadline) }
 
     /// Returns the peers with output to send, or to be closed, since the last call.
     func takeReadyPeers() -> [BrokerPeer] {

@@ -43,8 +43,7 @@ extension Elements {
     static func existing(_ request: Request, on connection: any Connection) throws -> Reply {
         let ids = try request.fields.strings("elementIds", count: 0...maxIDs)
         let existing = try BoardStore(connection).existing(ids)
-        return Reply(
-            .ok, JSONWriter.object { $0.member("elementIds", array: { for id in existing { $0.string(id) } }) })
+        return Reply(.ok, JSONWriter.object { $0.member("elementIds", existing) })
     }
 }
 
@@ -63,9 +62,7 @@ private struct ElementsCursor {
     init(rank: Int) { self.rank = rank }
 
     init(_ text: String) throws(ServiceError) {
-        guard let rank = Int(text), rank > 0, String(rank) == text else {
-            throw ServiceError(.malformedRequest, "`cursor` is not a cursor of this list.")
-        }
+        guard let rank = Int(text), rank > 0, String(rank) == text else { throw .badCursor }
         self.rank = rank
     }
 

@@ -55,10 +55,9 @@ struct ChatsStore {
     /// Returns true if anyone else has ever written in one of the rooms. Another person's first message inserts this
     /// person's row in `unread`, which is never deleted.
     func hasReceived(_ userID: String, in roomIDs: [String]) throws -> Bool {
-        try connection.first(
+        try connection.exists(
             "SELECT 1 FROM unread WHERE user_id = $2 AND room_id IN (SELECT value FROM json_each($1)) LIMIT 1",
-            SQLValue.list(roomIDs), userID
-        ) { _ in true } ?? false
+            SQLValue.list(roomIDs), userID)
     }
 
     /// Returns the number of a person's unread messages over all rooms.

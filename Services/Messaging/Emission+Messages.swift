@@ -70,7 +70,7 @@ extension Emission {
             JSONWriter.object {
                 $0.member("roomId", roomID)
                 $0.member("userId", userID)
-                $0.member("messageIds", array: { for id in messageIDs { $0.string(id) } })
+                $0.member("messageIds", messageIDs)
                 $0.member("readAt", time.iso)
             })
     }

@@ -15,7 +15,7 @@ struct MessagesStore {
     func sent(as tempID: String, by senderID: String, in roomID: String) throws -> Message? {
         try connection.first(
             """
-            SELECT id, room_id, seq, sender_id, text, created_at, temp_id FROM messages
+            SELECT \(Self.columns) FROM messages
             WHERE room_id = $1 AND sender_id = $2 AND temp_id = $3 AND text IS NOT NULL
             """, roomID, senderID, tempID, body: Self.message)
     }
@@ -31,7 +31,7 @@ struct MessagesStore {
     func newest(in roomID: String, before seq: Int, count: Int) throws -> [Message] {
         try connection.all(
             """
-            SELECT id, room_id, seq, sender_id, text, created_at, temp_id FROM messages
+            SELECT \(Self.columns) FROM messages
             WHERE room_id = $1 AND text IS NOT NULL AND seq < $2
             ORDER BY seq DESC LIMIT $3
             """, roomID, seq, count, body: Self.message)
@@ -41,7 +41,7 @@ struct MessagesStore {
     func oldest(in roomID: String, after seq: Int, before end: Int, count: Int) throws -> [Message] {
         try connection.all(
             """
-            SELECT id, room_id, seq, sender_id, text, created_at, temp_id FROM messages
+            SELECT \(Self.columns) FROM messages
             WHERE room_id = $1 AND text IS NOT NULL AND seq > $2 AND seq < $3
             ORDER BY seq LIMIT $4
             """, roomID, seq, end, count, body: Self.message)
@@ -63,7 +63,7 @@ struct MessagesStore {
     func messages(after id: String, limit: Int) throws -> [Message] {
         try connection.all(
             """
-            SELECT id, room_id, seq, sender_id, text, created_at, temp_id FROM messages
+            SELECT \(Self.columns) FROM messages
             WHERE id > $1 AND text IS NOT NULL ORDER BY id LIMIT $2
             """, id, limit, body: Self.message)
     }
@@ -88,7 +88,7 @@ struct MessagesStore {
         var found: [String: Message] = [:]
         try connection.query(
             """
-            SELECT id, room_id, seq, sender_id, text, created_at, temp_id FROM messages
+            SELECT \(Self.columns) FROM messages
             WHERE id IN (SELECT value FROM json_each($1)) AND text IS NOT NULL AND sender_id <> $2
                 AND NOT EXISTS (SELECT 1 FROM receipts WHERE message_id = messages.id AND user_id = $2)
             """, SQLValue.list(messageIDs), userID
@@ -132,8 +132,9 @@ struct MessagesStore {
 
     // MARK: Columns
 
-    /// Reads a message from the columns `id, room_id, seq, sender_id, text, created_at, temp_id`, which come
-    /// first.
+    private static let columns = "id, room_id, seq, sender_id, text, created_at, temp_id"
+
+    /// Reads a message from `columns`, which come first.
     static func message(_ row: Row) -> Message {
         Message(
             id: row.text(0), roomID: row.text(1), seq: row.int(2), senderID: row.text(3), text: row.text(4),

@@ -25,8 +25,7 @@ extension Messaging {
         let ids = try request.fields.strings("messageIds", count: 0...maxIDs)
         let roomID = try request.fields.optionalString("roomId")
         let existing = try MessagesStore(connection).existing(ids, in: roomID)
-        return Reply(
-            .ok, JSONWriter.object { $0.member("messageIds", array: { for id in existing { $0.string(id) } }) })
+        return Reply(.ok, JSONWriter.object { $0.member("messageIds", existing) })
     }
 
     /// Returns messages that were not deleted, in the order of their ids, for services that follow the log: `{id,

@@ -16,7 +16,7 @@ struct PeopleDirectory: Sendable {
         _ ids: [String], asRoommates: Bool, _ context: BusContext
     ) async throws(ServiceError) -> [Person] {
         let question = JSONWriter.object {
-            $0.member("ids", array: { for id in ids { $0.string(id) } })
+            $0.member("ids", ids)
             $0.member("viewerSharesRooms", asRoommates)
         }
         let reply = try await bus.ask(Subject.people, question, context, of: "Accounts")
@@ -36,7 +36,7 @@ struct AnswerDirectory: Sendable {
     {
         let question = JSONWriter.object(reservingCapacity: roomIDs.count * 40 + 64) {
             $0.member("userId", personID)
-            $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } })
+            $0.member("roomIds", roomIDs)
         }
         let reply = try await bus.ask(Subject.answered, question, context, of: "Messaging")
         guard let isAnswered = reply.data["isAnswered"]?.bool else { throw .noAnswer }

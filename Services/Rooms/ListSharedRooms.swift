@@ -12,31 +12,25 @@ extension Rooms {
         let cursor = try request.fields.optionalCursor()
         let idsOnly = try request.fields.optionalBool("idsOnly") ?? false
         guard otherID.mayBeID else { throw ServiceError.userNotFound }
-        if idsOnly { return try await sharedIDs(of: userID, and: otherID, after: cursor, request) }
-        let (rooms, isKnown) = try await database.read { connection in
+        let (page, isKnown) = try await database.read { connection in
             let store = RoomsStore(connection)
-            let rooms =
-                userID == otherID
-                ? []
-                : try store.rooms(sharedBy: userID, otherID, before: cursor, limit: PageLimits.maxMemberships)
-            return (rooms, try store.isKnown(otherID))
+            let page =
+                if userID == otherID {
+                    Reply(.ok, .emptyArray)
+                } else if idsOnly {
+                    Page(try store.roomIDs(sharedBy: userID, otherID, after: cursor, limit: PageLimits.maxIDs)).reply
+                } else {
+                    Self.memberships(
+                        try store.rooms(sharedBy: userID, otherID, before: cursor, limit: PageLimits.maxMemberships))
+                }
+            return (page, try store.isKnown(otherID))
         }
         if !isKnown { try await requireAccount(otherID, request) }
-        return Page(of: rooms, lookedFor: PageLimits.maxMemberships, id: \.id) { $0.membership.write(to: &$1) }.reply
+        return page
     }
 
-    private func sharedIDs(
-        of userID: String, and otherID: String, after cursor: String?, _ request: Request
-    ) async throws -> Reply {
-        let (ids, isKnown) = try await database.read { connection in
-            let store = RoomsStore(connection)
-            let ids =
-                userID == otherID
-                ? [] : try store.roomIDs(sharedBy: userID, otherID, after: cursor, limit: PageLimits.maxIDs)
-            return (ids, try store.isKnown(otherID))
-        }
-        if !isKnown { try await requireAccount(otherID, request) }
-        return Page(of: ids, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) }.reply
+    private static func memberships(_ rooms: [Room]) -> Reply {
+        Page(of: rooms, lookedFor: PageLimits.maxMemberships, id: \.id) { $0.membership.write(to: &$1) }.reply
     }
 
     /// Checks that a person exists. Only Accounts knows those who were never in a room.

@@ -38,6 +38,11 @@ struct Page<Item: Sendable>: Sendable {
     var reply: Reply { Reply(.ok, json, page: cursor) }
 }
 
+extension Page<String> {
+    /// Takes as many ids as fit, of which `PageLimits.maxIDs` were requested.
+    init(_ ids: [String]) { self.init(of: ids, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) } }
+}
+
 /// The limits of one page. A reply has to stay below the bus's line of 1 MiB.
 enum PageLimits {
     /// The size limit, which allows a thousand ordinary rooms. The people of these rooms take up to

@@ -38,7 +38,7 @@ extension Rooms {
     static func listRoomIDs(_ request: Request, on connection: any Connection) throws -> Reply {
         let ids = try RoomsStore(connection).roomIDs(
             of: try request.caller.id, after: try request.fields.optionalCursor(), limit: PageLimits.maxIDs)
-        return Page(of: ids, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) }.reply
+        return Page(ids).reply
     }
 
     /// Returns a room's participants, for other services: `{roomId}` → the membership. The requesting service
@@ -73,6 +73,6 @@ extension Rooms {
         let partners = try RoomsStore(connection).partners(
             of: try request.fields.string("userId"), after: try request.fields.optionalCursor(),
             limit: PageLimits.maxIDs)
-        return Page(of: partners, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) }.reply
+        return Page(partners).reply
     }
 }

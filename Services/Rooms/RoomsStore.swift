@@ -240,7 +240,7 @@ struct RoomsStore {
 
     /// Returns true if a person was ever in a room.
     func isKnown(_ personID: String) throws -> Bool {
-        try connection.first("SELECT 1 FROM people WHERE id = $1", personID) { _ in true } ?? false
+        try connection.exists("SELECT 1 FROM people WHERE id = $1", personID)
     }
 
     /// A text that sorts after every id: those have lower-case hexadecimal digits.

@@ -8,15 +8,12 @@ import Synchronization
 
 /// Follows the log of ended sessions, from as far back as any token could be valid.
 ///
-/// Entries arrive on the bus as they are committed. The log's end is requested twice a second. It reveals entries
-/// that the bus lost, and entries that were missed while the bus was disconnected.
+/// Entries arrive on the bus as they are committed. The follower looks for the log's end twice a second. That reveals
+/// entries that the bus lost, and entries that were missed while the bus was disconnected.
 package final class SessionLog: Sendable {
     private struct State {
         var service: String?
         var follower: LogFollower?
-        var timer: LoopTimer?
-        var isWatching = false
-        var isAsking = false
         /// Counts the starts, so that work for an earlier one is abandoned.
         var start = 0
         var isStopped = false
@@ -65,7 +62,8 @@ package final class SessionLog: Sendable {
         }
         guard isNew else { return }
         let follower = LogFollower(
-            manifest.service, bus: bus, on: loop, log: log, faults: faults, deliver: { [weak self] in self?.note($0) },
+            manifest.service, bus: bus, on: loop, log: log, faults: faults, lookingEvery: Self.interval,
+            deliver: { [weak self] in self?.note($0) },
             onStart: { [weak self] position in self?.began(after: position) })
         do throws(BusError) {
             try follower.start()
@@ -74,15 +72,13 @@ package final class SessionLog: Sendable {
             // The next announcement tries again.
             return state.withLock { $0.service = nil }
         }
-        let isFirst = state.withLock { state -> Bool? in
+        let isKept = state.withLock { state in
             // The service was removed meanwhile, or everything has stopped.
-            guard state.service == manifest.service, state.follower == nil, !state.isStopped else { return nil }
+            guard state.service == manifest.service, state.follower == nil, !state.isStopped else { return false }
             state.follower = follower
-            defer { state.isWatching = true }
-            return !state.isWatching
+            return true
         }
-        guard let isFirst else { return follower.stop() }
-        if isFirst { watch() }
+        if !isKept { follower.stop() }
     }
 
     /// Handles the permanent removal of the service: another one may replace it. The sessions that it ended
@@ -112,12 +108,11 @@ package final class SessionLog: Sendable {
     }
 
     package func stop() {
-        let (follower, timer) = state.withLock { state in
+        let follower = state.withLock { state in
             state.isStopped = true
-            return (state.follower, state.timer)
+            return state.follower
         }
         follower?.stop()
-        loop.execute { timer?.cancel() }
     }
 
     private func note(_ entries: [LogEntry]) {
@@ -156,43 +151,9 @@ package final class SessionLog: Sendable {
             // The log was replaced: the follower starts again, and so does this.
             guard page.head.databaseID == position.databaseID, page.head.seq >= position.seq else { return }
             note(page.entries)
-            // Entries that were pruned in between are too old to matter.
-            since = max(page.through, page.entries.last?.seq ?? position.seq)
+            // Pruned entries are too old to matter, and malformed ones are passed over.
+            since = max(page.through, since + 1)
         }
         if state.withLock({ $0.start == start }) { ended.becomeKnown() }
-    }
-
-    // MARK: Reading the end
-
-    private func watch() {
-        loop.execute { [weak self] in
-            guard let self else { return }
-            let timer = loop.schedule(after: Self.interval) { [weak self] in
-                self?.look()
-                self?.watch()
-            }
-            let isStopped = state.withLock { state in
-                state.timer = timer
-                return state.isStopped
-            }
-            if isStopped { timer.cancel() }
-        }
-    }
-
-    private func look() {
-        let service = state.withLock { state -> String? in
-            guard let service = state.service, !state.isAsking, !state.isStopped else { return nil }
-            state.isAsking = true
-            return service
-        }
-        guard let service else { return }
-        // A request to an instance that has just ended must not delay the next one.
-        client.page(of: service, .head, client.context(within: Self.interval * 4 / 5)) { [weak self] answer in
-            guard let self else { return }
-            state.withLock { $0.isAsking = false }
-            // It is requested again in a moment.
-            guard case .success(let page) = answer else { return }
-            announced(service, page.head)
-        }
     }
 }

@@ -29,8 +29,7 @@ package final class RateLimiter: Sendable {
             key = Key(limit: charge.limit.name, party: party)
             self.window = window.milliseconds * 1_000_000
             // A cost above the whole limit is always refused: two windows are enough to represent it.
-            let (interval, isOver) = (self.window / count).multipliedReportingOverflow(by: charge.cost)
-            self.interval = isOver ? 2 * self.window : min(interval, 2 * self.window)
+            interval = charge.cost / count < 2 ? self.window / count * charge.cost : 2 * self.window
         }
     }
 

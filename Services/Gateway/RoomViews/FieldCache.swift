@@ -70,7 +70,7 @@ package final class FieldCache: Sendable {
         mutating func note(_ entries: [LogEntry], _ facts: [Fact?]?) {
             for (index, entry) in entries.enumerated() {
                 // The missing entries were pruned at the owner.
-                if entry.seq != seq &+ 1 { self = Log(epoch: epoch + 1, seq: entry.seq &- 1) }
+                if entry.seq != seq + 1 { self = Log(epoch: epoch + 1, seq: entry.seq - 1) }
                 seq = entry.seq
                 guard noted != .max else { continue }
                 if let facts { noteChanges(facts[index], in: entry.seq) } else { makeAllOld(at: entry.seq) }

@@ -16,9 +16,9 @@ import Workers
 /// after each registration of a device. Several instances on one database all do this, which does no harm.
 final class DeviceSessions: Sendable {
     static let stream = "accounts"
-    /// The interval at which the log's end is asked for. An entry that the bus has lost is delayed
-    /// by this at most.
+    /// An entry that the bus has lost is delayed by this at most.
     private static let lookInterval: Duration = .seconds(2)
+    private static let retryInterval: Duration = .seconds(2)
     private static let sweepInterval: Duration = .seconds(3600)
     /// The number of sessions that are asked for, or removed, at once.
     private static let batch = 500
@@ -41,7 +41,6 @@ final class DeviceSessions: Sendable {
     private let database: any Database
     private let bus: any MessageBus
     private let log: Logger
-    private let client: LogClient
     private let wakeSignal = AsyncSignal()
     private let state = Mutex(State())
 
@@ -49,7 +48,6 @@ final class DeviceSessions: Sendable {
         self.database = database
         self.bus = bus
         self.log = log
-        client = LogClient(bus, requestID: "push-sessions", owner: "Accounts")
     }
 
     /// Notes that a device was registered in this session.
@@ -65,7 +63,8 @@ final class DeviceSessions: Sendable {
 
     func listen(on loop: EventLoop) throws(BusError) {
         let follower = LogFollower(
-            Self.stream, bus: bus, on: loop, log: log, deliver: { [weak self] in self?.take($0) },
+            Self.stream, bus: bus, on: loop, log: log, lookingEvery: Self.lookInterval,
+            deliver: { [weak self] in self?.take($0) },
             onStart: { [weak self] _ in self?.sweepSoon() })
         try follower.start()
         state.withLock { $0.follower = follower }
@@ -97,9 +96,6 @@ final class DeviceSessions: Sendable {
         while !Task.isCancelled {
             if sweptAt + Self.sweepInterval <= .now { state.withLock { $0.isSweepDue = true } }
             do {
-                // Announce the log's end to the follower, so that it notices entries that the bus has lost.
-                let head = try await client.page(of: Self.stream, .head).head
-                state.withLock { $0.follower }?.announced(head)
                 if try await step() { sweptAt = .now }
                 if failure.end() { log.info("ended sessions are followed again") }
             } catch {
@@ -107,7 +103,7 @@ final class DeviceSessions: Sendable {
                     log.warning("devices of ended sessions cannot be removed now", ["error": "\(error)"])
                 }
             }
-            await wakeSignal.wait(atMost: Self.lookInterval)
+            await wakeSignal.wait(atMost: failure.isThere ? Self.retryInterval : sweptAt + Self.sweepInterval - .now)
         }
     }
 
@@ -157,9 +153,8 @@ final class DeviceSessions: Sendable {
 
     private func removeEnded(among ids: [String]) async throws {
         let context = BusContext(requestID: "push-sessions", isQuestion: true)
-        let reply = try await bus.ask(
-            Subject.liveSessions,
-            JSONWriter.object { $0.member("ids", array: { for id in ids { $0.string(id) } }) }, context, of: "Accounts")
+        let question = JSONWriter.object { $0.member("ids", ids) }
+        let reply = try await bus.ask(Subject.liveSessions, question, context, of: "Accounts")
         guard let listed = reply.data.array else { throw ServiceError.unavailable("Accounts") }
         let live = Set(listed.compactMap(\.string))
         try await remove(ids.filter { !live.contains($0) })

@@ -107,8 +107,7 @@ struct AlertForm: Sendable {
     ) {
         if usesKeys {
             json.member("title-loc-key", names.room == nil ? "MESSAGE_FROM" : "MESSAGE_FROM_IN_ROOM")
-            json.name("title-loc-args")
-            json.array(of: [names.sender, names.room].compactMap { $0 }) { $0.string($1) }
+            json.member("title-loc-args", [names.sender, names.room].compactMap { $0 })
         } else {
             json.member("title", names.room.map { "\(names.sender) · \($0)" } ?? names.sender)
         }

@@ -38,8 +38,7 @@ struct DeliveryContext: Sendable {
             json.array(of: zip(people, messages)) { json, asked in
                 json.object {
                     $0.member("userId", asked.0)
-                    $0.name("messageIds")
-                    $0.array(of: asked.1) { $0.string($1) }
+                    $0.member("messageIds", asked.1)
                 }
             }
         }
@@ -60,10 +59,7 @@ struct DeliveryContext: Sendable {
     func names(of roomIDs: Set<String>) async -> [String: String] {
         guard !roomIDs.isEmpty, !unresponsive.contains(Subject.roomNames) else { return [:] }
         let ids = roomIDs.sorted()
-        let question = JSONWriter.object {
-            $0.name("roomIds")
-            $0.array(of: ids) { $0.string($1) }
-        }
+        let question = JSONWriter.object { $0.member("roomIds", ids) }
         let context = BusContext(requestID: "push-names", timeout: Self.nameTimeout)
         do throws(ServiceError) {
             let names = try await bus.ask(Subject.roomNames, question, context, of: "Rooms").data["names"]?.array ?? []

@@ -41,9 +41,8 @@ struct DevicesStore {
     }
 
     func remove(_ token: String, of userID: String) throws {
-        let isTheirs =
-            try connection.first(
-                "SELECT 1 FROM devices WHERE token = $1 AND user_id = $2", token, userID, body: { _ in true }) ?? false
+        let isTheirs = try connection.exists(
+            "SELECT 1 FROM devices WHERE token = $1 AND user_id = $2", token, userID)
         if isTheirs { try remove(token) }
     }
 
@@ -71,10 +70,8 @@ struct DevicesStore {
     /// Removes a device whose token was invalid at that time, as its provider reports. A device that has been
     /// registered again after that time is kept.
     func remove(_ token: String, goneSince time: Timestamp) throws {
-        let isGone =
-            try connection.first(
-                "SELECT 1 FROM devices WHERE token = $1 AND registered_at <= $2", token, time.milliseconds,
-                body: { _ in true }) ?? false
+        let isGone = try connection.exists(
+            "SELECT 1 FROM devices WHERE token = $1 AND registered_at <= $2", token, time.milliseconds)
         if isGone { try remove(token) }
     }
 
@@ -115,17 +112,17 @@ struct DevicesStore {
 
     /// Returns true if anybody has a device.
     func hasDevices() throws -> Bool {
-        try connection.first("SELECT 1 FROM devices LIMIT 1") { _ in true } ?? false
+        try connection.exists("SELECT 1 FROM devices LIMIT 1")
     }
 
     /// Returns true if any of these people has a device that can be notified.
     func isAnyReachable(of userIDs: [String], at now: Timestamp) throws -> Bool {
-        try connection.first(
+        try connection.exists(
             """
             SELECT 1 FROM devices
             WHERE user_id IN (SELECT value FROM json_each($1)) AND quarantined_until <= $2
             LIMIT 1
-            """, SQLValue.list(userIDs), now.milliseconds, body: { _ in true }) ?? false
+            """, SQLValue.list(userIDs), now.milliseconds)
     }
 
     /// Returns the devices of these people that can be notified, by person.

@@ -58,8 +58,8 @@ public enum Fact: Sendable, Equatable {
             case .roomRenamed: $0.member("fact", "roomRenamed")
             case .fieldsChanged(let messageIDs, let personIDs):
                 $0.member("fact", "fieldsChanged")
-                $0.member(ShownObject.messages.ids, array: { for id in messageIDs { $0.string(id) } })
-                $0.member(ShownObject.people.ids, array: { for id in personIDs { $0.string(id) } })
+                $0.member(ShownObject.messages.ids, messageIDs)
+                $0.member(ShownObject.people.ids, personIDs)
             }
         }
     }

@@ -13,8 +13,8 @@ extension Manifest {
             $0.member("contribution", contribution?.json)
             writeObjectContributions(to: &$0)
             $0.member("limits", array: { for limit in limits { $0.value(limit.json) } })
-            $0.member("batched", array: { for subject in batched { $0.string(subject) } })
-            if !emits.isEmpty { $0.member("emits", array: { for event in emits { $0.string(event) } }) }
+            $0.member("batched", batched)
+            if !emits.isEmpty { $0.member("emits", emits) }
             if !checks.isEmpty { $0.member("checks", array: { for check in checks { $0.value(check.json) } }) }
             if let descriptionDigest { $0.member("description", descriptionDigest) }
         }
@@ -68,7 +68,7 @@ extension Route {
             $0.member("subject", subject)
             $0.member("needsLogin", needsLogin)
             $0.member("answer", answer.rawValue)
-            $0.member("limits", array: { for limit in limits { $0.string(limit) } })
+            $0.member("limits", limits)
             $0.member("heavy", isHeavy)
             $0.member("maxBody", maxBodyBytes)
             if wantsClient { $0.member("wantsClient", true) }
@@ -100,7 +100,7 @@ extension SocketEvent {
             $0.member("subject", subject)
             $0.member("ackName", ackName)
             $0.member("ackCopies", object: { for copy in ackCopies { $0.member(copy.name, copy.from) } })
-            $0.member("limits", array: { for limit in limits { $0.string(limit) } })
+            $0.member("limits", limits)
         }
     }
 
@@ -123,11 +123,10 @@ extension Contribution {
     }
 
     init?(_ json: JSONValue) {
-        guard let object = json.object, let subject = object["subject"]?.string, let listed = object["fields"]?.array
+        guard let object = json.object, let subject = object["subject"]?.string,
+            // Values are in the order of the fields: if one were left out, values would go to the wrong fields.
+            let fields = object["fields"]?.list(of: Field.init)
         else { return nil }
-        let fields = listed.compactMap(Field.init)
-        // Values are in the order of the fields: if one were left out, values would go to the wrong fields.
-        guard fields.count == listed.count else { return nil }
         self.init(subject: subject, fields: fields)
     }
 }

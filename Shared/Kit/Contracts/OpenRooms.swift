@@ -39,14 +39,12 @@ public struct OpenRoomQuestion: Sendable, Equatable {
 
     /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
-        guard let object = json.object, let stream = object["stream"]?.string, let rooms = object["rooms"]?.array else {
-            return nil
-        }
-        let members = rooms.compactMap { room -> Member? in
-            guard let roomID = room["roomId"]?.string, let userID = room["userId"]?.string else { return nil }
-            return Member(roomID: roomID, userID: userID)
-        }
-        guard members.count == rooms.count else { return nil }
+        guard let object = json.object, let stream = object["stream"]?.string,
+            let members = object["rooms"]?.list(of: { room -> Member? in
+                guard let roomID = room["roomId"]?.string, let userID = room["userId"]?.string else { return nil }
+                return Member(roomID: roomID, userID: userID)
+            })
+        else { return nil }
         self.init(stream: stream, members: members)
     }
 

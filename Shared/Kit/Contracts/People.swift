@@ -133,10 +133,8 @@ public struct Membership: Sendable, Equatable {
     /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let roomID = object["roomId"]?.string,
-            let listed = object["participants"]?.array
+            let participants = object["participants"]?.list(of: Participant.init)
         else { return nil }
-        let participants = listed.compactMap(Participant.init)
-        guard participants.count == listed.count else { return nil }
         self.init(roomID: roomID, participants: participants)
     }
 }

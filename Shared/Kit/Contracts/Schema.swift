@@ -255,7 +255,7 @@ extension Schema {
                     })
                 let required = members.filter(\.isRequired)
                 if !required.isEmpty {
-                    json.member("required", array: { for member in required { $0.string(member.name) } })
+                    json.member("required", required.map(\.name))
                 }
             }
             for (keyword, schemas) in [("items", items), ("additionalProperties", others)] {

@@ -72,23 +72,16 @@ public struct ErrorCode: Sendable, Hashable {
     /// Reads the code of an error that a service sent: one of the contract, or its own with a status.
     init?(_ error: JSONObject) {
         guard let name = error["code"]?.string else { return nil }
-        if let code = Self.contract[name] {
-            self = code
-        } else {
-            guard let status = error["status"]?.int else { return nil }
-            self.init(ownName: name, status: status)
-        }
+        self.init(described: name, status: error["status"]?.int)
     }
 
-    /// Reads the code of an error in a description; nil if it is neither of the contract nor a valid one of a
-    /// service's own.
+    /// Reads a code and its status; nil if it is neither of the contract nor a valid one of a service's own.
     init?(described name: String, status: Int?) {
         if let code = Self.contract[name] {
             self = code
-        } else if let status, let code = ErrorCode(ownName: name, status: status) {
-            self = code
         } else {
-            return nil
+            guard let status else { return nil }
+            self.init(ownName: name, status: status)
         }
     }
 
@@ -134,6 +127,8 @@ public struct ServiceError: Error, Sendable, Equatable {
     public static func unavailable(_ what: String) -> ServiceError {
         ServiceError(.serviceUnavailable, "\(what) cannot be reached right now. Try again in a moment.")
     }
+
+    public static let badCursor = ServiceError(.malformedRequest, "`cursor` is not a cursor of this list.")
 
     public static func missing(_ field: String) -> ServiceError {
         ServiceError(.invalidField, "`\(field)` is missing.")

@@ -197,7 +197,7 @@ public struct ServiceOffer: Sendable, Equatable {
             for kind in Kind.allCases {
                 $0.member(kind.rawValue, count(of: kind))
                 if let names {
-                    $0.member("\(kind.rawValue)Names", array: { for name in names[kind] ?? [] { $0.string(name) } })
+                    $0.member("\(kind.rawValue)Names", names[kind] ?? [])
                 }
             }
         }

@@ -17,7 +17,7 @@ public struct SessionsEnded: Sendable, Equatable {
 
     public func emission(to personID: String) -> Emission {
         let data = JSONWriter.object(reservingCapacity: 64 + 40 * sessionIDs.count) {
-            $0.member("sessions", array: { for id in sessionIDs { $0.string(id) } })
+            $0.member("sessions", sessionIDs)
             $0.member("tokensUntil", tokensUntil.milliseconds)
         }
         return Emission(to: .person(personID), Self.event, data)
@@ -25,11 +25,9 @@ public struct SessionsEnded: Sendable, Equatable {
 
     /// Parses the result of `emission(to:)`; nil for anything else.
     public init?(_ emission: Emission) {
-        guard emission.event == Self.event, let listed = emission.data["sessions"]?.array,
+        guard emission.event == Self.event, let ids = emission.data["sessions"]?.list(of: \.string),
             let until = emission.data["tokensUntil"]?.int
         else { return nil }
-        let ids = listed.compactMap(\.string)
-        guard ids.count == listed.count else { return nil }
         self.init(sessionIDs: ids, tokensUntil: Timestamp(milliseconds: until))
     }
 }

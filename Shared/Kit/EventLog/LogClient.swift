@@ -57,7 +57,10 @@ public struct LogClient: Sendable {
             completion(
                 reader.read(answer) { payload throws(ServiceError) in
                     guard let page = try LogPage(payload) else { throw malformed(subject, context) }
-                    if page.malformedCount > 0 { faults?.note(.malformedEntry, on: subject, context) }
+                    if page.malformedCount > 0 {
+                        let detail = "between \(query.since + 1) and \(page.through)"
+                        faults?.note(.malformedEntry, detail, on: subject, context)
+                    }
                     return page
                 })
         }

@@ -47,7 +47,7 @@ struct LogCursor {
         }
         if entry.seq <= last { return [] }
         // The next entry never counts as early: otherwise it could not pass when too many are kept.
-        guard entry.seq == last &+ 1 else {
+        guard entry.seq == last + 1 else {
             keep(entry)
             return []
         }
@@ -80,7 +80,7 @@ struct LogCursor {
 
     private mutating func takeReady() -> [LogEntry] {
         var ready: [LogEntry] = []
-        while let at = last, let next = take(at &+ 1) {
+        while let at = last, let next = take(at + 1) {
             ready.append(next)
             last = next.seq
         }

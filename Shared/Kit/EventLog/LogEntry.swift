@@ -2,12 +2,12 @@ import Contracts
 import JSON
 import MessageBus
 import Storage
+import Synchronization
 
 /// A change in a service's event log: the events to send to clients, and the fact for other services.
 ///
 /// An entry that was appended in this process has its emissions and its fact as they were given. An entry from a
-/// database or the wire has only their JSON, which is parsed at each access. `emissions` parses all of it; `fact`
-/// splits the array and parses its first element.
+/// database or the wire has their JSON, and parses each when it is first used: for the fact, only the first element.
 ///
 /// A class, as the bus, followers and the gateways' buffers share it after the commit.
 public final class LogEntry: CommitEvent {
@@ -23,11 +23,13 @@ public final class LogEntry: CommitEvent {
     public let requestID: String?
     /// The digest that the entry was written with, if its emissions were removed since; nil for any other entry.
     let writtenDigest: Int?
-    private let decoded: Decoded?
+    private let decoded: Mutex<Decoded>
 
     private struct Decoded {
-        let emissions: [Emission]
-        let fact: Fact?
+        /// Nil until they are parsed.
+        var emissions: (emissions: [Emission], mistake: JSONValue?)?
+        /// Nil until it is parsed.
+        var fact: Fact??
     }
 
     /// Creates a new entry. Its JSON is written once, now.
@@ -42,7 +44,7 @@ public final class LogEntry: CommitEvent {
         self.requestID = requestID
         writtenDigest = nil
         emissionsJSON = emissions.write(after: fact)
-        decoded = Decoded(emissions: emissions, fact: fact)
+        decoded = Mutex(Decoded(emissions: (emissions, nil), fact: .some(fact)))
     }
 
     /// Creates an entry from its stored or transmitted form.
@@ -57,34 +59,38 @@ public final class LogEntry: CommitEvent {
         self.emissionsJSON = emissionsJSON
         self.requestID = requestID
         self.writtenDigest = writtenDigest
-        decoded = nil
+        decoded = Mutex(Decoded())
     }
 
     /// The events for clients. Those that a newer service wrote in an unknown form are left out.
-    public var emissions: [Emission] {
-        emissionsAndMistake.emissions
-    }
+    public var emissions: [Emission] { emissionsAndMistake.emissions }
 
     /// The events for clients, and the first element that is neither one nor a fact, if there is one.
     public var emissionsAndMistake: (emissions: [Emission], mistake: JSONValue?) {
-        if let decoded { return (decoded.emissions, nil) }
-        var emissions: [Emission] = []
-        var mistake: JSONValue?
-        for element in emissionsJSON.array ?? [] {
-            if let emission = Emission(element) {
-                emissions.append(emission)
-            } else if mistake == nil, element["fact"] == nil {
-                mistake = element
+        decoded.withLock { decoded in
+            if let emissions = decoded.emissions { return emissions }
+            var emissions: [Emission] = []
+            var mistake: JSONValue?
+            for element in emissionsJSON.array ?? [] {
+                if let emission = Emission(element) {
+                    emissions.append(emission)
+                } else if mistake == nil, element["fact"] == nil {
+                    mistake = element
+                }
             }
+            decoded.emissions = (emissions, mistake)
+            return (emissions, mistake)
         }
-        return (emissions, mistake)
     }
 
     /// The fact for other services; nil if none of them needs one, or if a newer version wrote it.
     public var fact: Fact? {
-        if let decoded { return decoded.fact }
-        guard let first = emissionsJSON.array?.first else { return nil }
-        return Fact(first) ?? Fact(olderEmission: first)
+        decoded.withLock { decoded in
+            if let fact = decoded.fact { return fact }
+            let fact = emissionsJSON.array?.first.flatMap { Fact($0) ?? Fact(olderEmission: $0) }
+            decoded.fact = .some(fact)
+            return fact
+        }
     }
 }
 
@@ -114,7 +120,7 @@ extension LogEntry {
             $0.member("roomId", roomID)
             if let requestID { $0.member("request", requestID) }
             if let writtenDigest { $0.member("digest", writtenDigest) }
-            $0.member("participants", array: { for id in participants { $0.string(id) } })
+            $0.member("participants", participants)
             $0.member("emissions", emissionsJSON)
         }
     }
@@ -122,14 +128,12 @@ extension LogEntry {
     /// Parses the result of `json`; nil for anything else.
     public convenience init?(_ json: JSONValue) {
         guard let object = json.object, let seq = object["seq"]?.logNumber, let at = object["at"]?.logNumber,
-            let roomID = object["roomId"]?.string, let participants = object["participants"]?.array,
+            let roomID = object["roomId"]?.string, let participants = object["participants"]?.list(of: \.string),
             let emissions = object["emissions"], emissions.kind == .array
         else { return nil }
-        let ids = participants.compactMap(\.string)
-        guard ids.count == participants.count else { return nil }
         self.init(
-            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: ids, emissionsJSON: emissions,
-            requestID: object["request"]?.string, writtenDigest: object["digest"]?.int)
+            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: participants,
+            emissionsJSON: emissions, requestID: object["request"]?.string, writtenDigest: object["digest"]?.int)
     }
 
     /// Returns a message's entry, which is the published object on a bus within the process; nil if the

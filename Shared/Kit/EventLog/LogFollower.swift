@@ -5,12 +5,11 @@ import Reactor
 import ServiceClient
 import Synchronization
 
-/// Follows a service's event log: it delivers each entry once, in order, from the log's end at the first
-/// announcement.
+/// Follows a service's event log: it delivers each entry once, in order, from the log's end when that is first known.
 ///
-/// Entries arrive on the bus as they are committed. If a gap remains, or an announcement or a reply names a
-/// later entry, the follower fetches the missing entries from the owner until it has them. All of this
-/// happens on one loop.
+/// Entries arrive on the bus as they are committed. If a gap remains, or an announcement, a reply or the log's end names
+/// a later entry, the follower fetches the missing entries from the owner until it has them. It passes over malformed
+/// ones. All of this happens on one loop.
 public actor LogFollower: LoopActor {
     public nonisolated let service: String
     public nonisolated let loop: EventLoop
@@ -31,6 +30,7 @@ public actor LogFollower: LoopActor {
     private var gapTimer: LoopTimer?
     private var subscriptions: [BusSubscription] = []
     private var isStopped = false
+    private let lookInterval: Duration?
     private let restartInterval: Duration
     private var lastRestart: LoopInstant?
     /// True while the log is another one than the one that is followed, and it is too soon to restart.
@@ -64,6 +64,9 @@ public actor LogFollower: LoopActor {
 
     /// - Parameters:
     ///   - faults: notes pages that are late or malformed, and malformed entries; one of its own if nil.
+    ///   - lookInterval: how often the follower asks the owner for the log's end, first at the start. An entry that the bus
+    ///     has lost is late by this at most. If it is nil, `announced` has to be called for each announcement, including
+    ///     those after the bus reconnects.
     ///   - restartInterval: the least time between two replacements of the log. One that comes sooner is not followed until an
     ///     announcement after that time.
     ///   - deliver: called on the loop, with at least one entry; never after `stop` has taken effect on the loop.
@@ -72,7 +75,8 @@ public actor LogFollower: LoopActor {
     ///     Never called after `stop`, like `deliver`.
     public init(
         _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger, faults: AnswerFaults? = nil,
-        restartInterval: Duration = .zero, deliver: @escaping @Sendable ([LogEntry]) -> Void,
+        lookingEvery lookInterval: Duration? = nil, restartInterval: Duration = .zero,
+        deliver: @escaping @Sendable ([LogEntry]) -> Void,
         onStart: @escaping @Sendable (LogPosition) -> Void = { _ in }
     ) {
         self.service = service
@@ -81,20 +85,23 @@ public actor LogFollower: LoopActor {
             bus, requestID: "follow-\(service)", owner: service, faults: faults ?? AnswerFaults(log: log))
         self.loop = loop
         self.log = log
+        self.lookInterval = lookInterval
         self.restartInterval = restartInterval
         self.deliver = deliver
         self.onStart = onStart
     }
 
-    /// Subscribes to the log. To be called once. The follower starts at the first announcement. `announced` has to be
-    /// called for each announcement, including those after the bus reconnects.
+    /// Subscribes to the log. To be called once.
     public nonisolated func start() throws(BusError) {
         let subscription = try bus.subscribe(Subject.log(of: service)) { [weak self] message in
             guard let self else { return }
             guard let entry = LogEntry.read(message) else { return client.noteMalformedEntry(of: service) }
             take(entry)
         }
-        enqueue { $0.subscriptions.append(subscription) }
+        enqueue { follower in
+            follower.subscriptions.append(subscription)
+            follower.look()
+        }
     }
 
     public nonisolated func stop() {
@@ -115,6 +122,19 @@ public actor LogFollower: LoopActor {
         enqueue { follower in
             follower.cursor.expect(seq)
             follower.fetchIfBehind(after: Self.maxWait)
+        }
+    }
+
+    /// Asks the owner for the log's end, now and after each interval.
+    private func look() {
+        guard let lookInterval, !isStopped else { return }
+        let next = loop.now + lookInterval
+        // An instance that has just ended must not delay the next request.
+        client.page(of: service, .head, client.context(within: lookInterval * 4 / 5)) { [weak self] answer in
+            self?.enqueue { follower in
+                if case .success(let page) = answer { follower.noteHead(page.head) }
+                follower.loop.schedule(after: max(next - follower.loop.now, .zero), follower.weakly { $0.look() })
+            }
         }
     }
 
@@ -248,11 +268,9 @@ public actor LogFollower: LoopActor {
     private func ready(of entries: [LogEntry]) -> [LogEntry] {
         var ready: [LogEntry] = []
         for entry in entries {
-            if let last = cursor.last, entry.seq > last &+ 1 {
-                log.warning(
-                    "event log entries missing",
-                    ["log": service, "from": last &+ 1, "to": entry.seq &- 1])
-                ready += cursor.skip(to: entry.seq &- 1)
+            if let last = cursor.last, entry.seq > last + 1 {
+                log.warning("event log entries missing", ["log": service, "from": last + 1, "to": entry.seq - 1])
+                ready += cursor.skip(to: entry.seq - 1)
             }
             ready += cursor.receive(entry)
         }

@@ -56,7 +56,7 @@ public struct LogQuery: Sendable, Equatable {
             $0.member("since", since)
             if let digest { $0.member("digest", digest) }
             if let through { $0.member("through", through) }
-            if let roomIDs { $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } }) }
+            if let roomIDs { $0.member("roomIds", roomIDs) }
             if let limit { $0.member("limit", limit) }
         }
     }
@@ -105,7 +105,7 @@ public struct LogPage: Sendable {
     public init?(_ json: JSONValue) {
         guard let object = json.object, let head = object["head"]?.object.flatMap(LogPosition.init),
             let oldest = object["oldest"]?.logNumber, let isKnown = object["isKnown"]?.bool,
-            let through = object["through"]?.int, let found = object["entries"]?.array
+            let through = object["through"]?.logNumber, let found = object["entries"]?.array
         else { return nil }
         let entries = found.compactMap { LogEntry($0) }
         self.init(

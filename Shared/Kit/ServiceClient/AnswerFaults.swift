@@ -5,7 +5,7 @@ import Synchronization
 
 /// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, whose errors have a code that
 /// is not allowed, whose fields are too large or wrong, or whose log has malformed entries. Each reason, with its detail, is
-/// logged at most once a minute per service (`LogThrottle`).
+/// logged at most once a minute per service (`LogThrottle`); malformed entries are one reason, wherever they are.
 public final class AnswerFaults: Sendable {
     public enum Reason: String, Sendable {
         case late = "no answer in time"
@@ -54,7 +54,9 @@ public final class AnswerFaults: Sendable {
     /// - Parameter detail: what the reason is about.
     public func note(_ reason: Reason, _ detail: String = "", on subject: String, _ context: BusContext) {
         let service = String(subject.prefix { $0 != "." })
-        guard throttle.withLock({ $0.note("\(reason.rawValue) \(detail)", of: service) }) else { return }
+        // Malformed entries have a new detail, their position, with each page.
+        let key = reason == .malformedEntry ? reason.rawValue : "\(reason.rawValue) \(detail)"
+        guard throttle.withLock({ $0.note(key, of: service) }) else { return }
         log.warning(
             "a service does not answer as it should",
             [

@@ -42,7 +42,7 @@ extension MessageBus {
             rest = rest.dropFirst(count)
             let question = JSONWriter.object {
                 if let roomID { $0.member("roomId", roomID) }
-                $0.member(member, array: { for id in asked { $0.string(id) } })
+                $0.member(member, asked)
             }
             let reply = try await ask(subject, question, context, of: owner)
             guard let found = reply.data[member]?.array else { throw .noAnswer }

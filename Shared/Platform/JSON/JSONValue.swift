@@ -103,6 +103,13 @@ public struct JSONValue: Sendable, Hashable {
         return JSONScanner.elements(of: bytes).map { JSONValue(trusted: bytes.part($0)) }
     }
 
+    /// Returns the values of an array, each as it is read; nil for any other kind, and if one of them cannot be read.
+    @inlinable public func list<Item>(of read: (JSONValue) -> Item?) -> [Item]? {
+        guard let values = array else { return nil }
+        let items = values.compactMap(read)
+        return items.count == values.count ? items : nil
+    }
+
     /// The member of an object; nil if there is none, or if this is not an object. To read several, take
     /// `object` once.
     public subscript(name: String) -> JSONValue? {

@@ -134,6 +134,12 @@ public struct JSONWriter: ~Copyable {
         if let value { self.value(value) } else { null() }
     }
 
+    /// Writes a member with a list of texts.
+    @inlinable public mutating func member(_ name: String, _ texts: some Sequence<String>) {
+        self.name(name)
+        array(of: texts) { $0.string($1) }
+    }
+
     public mutating func member(_ name: String, object write: (inout JSONWriter) -> Void) {
         self.name(name)
         object(write)

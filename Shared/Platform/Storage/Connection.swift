@@ -57,6 +57,17 @@ extension Connection {
         return found
     }
 
+    /// Returns true if the query has a row.
+    @inlinable
+    public func exists(_ sql: String, _ parameters: any SQLConvertible...) throws -> Bool {
+        var exists = false
+        try forEachRow(sql, binding: parameters.map(\.sqlValue)) { _ in
+            exists = true
+            return false
+        }
+        return exists
+    }
+
     @inlinable
     public func all<T>(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> T) throws -> [T] {
         var found: [T] = []

@@ -33,13 +33,16 @@ def test_the_programs_are_the_executables_in_services():
     assert (PROGRAMS[0], PROGRAMS[-1]) == ("parlor-bus", "parlor-gateway")
     services = subprocess.run([ROOT / "deploy/programs", "--services"], capture_output=True, text=True, check=True).stdout
     assert [f"parlor-{name}" for name in services.split()] == PROGRAMS[1:-1]
+    types = re.findall(r"(\w+)Service\.self", (ROOT / "Services/Parlor/Services/ParlorServices.swift").read_text())
+    assert [name.lower() for name in types] == services.split()
     refused = subprocess.run([ROOT / "deploy/programs", "--all"], capture_output=True, text=True)
     assert (refused.returncode, refused.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("name", ["Rooms", "Reactor", "Testing", "Gateway", "Secrets", "Backups", "Messages", "polls", "Two words", "../Polls"])
 def test_a_new_service_cannot_have_a_name_that_is_taken_or_is_none(name):
-    before = {path: path.read_text() for path in (ROOT / "Package.swift", ROOT / "docker-compose.yml")}
+    files = ("Package.swift", "docker-compose.yml", "Services/Parlor/Services/ParlorServices.swift")
+    before = {ROOT / file: (ROOT / file).read_text() for file in files}
     refused = subprocess.run([ROOT / "deploy/new-service", name], capture_output=True, text=True)
     assert (refused.returncode, refused.stdout) == (1, "") and refused.stderr.startswith("new-service: ")
     assert {path: path.read_text() for path in before} == before

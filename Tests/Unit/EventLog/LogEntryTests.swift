@@ -55,6 +55,13 @@ struct LogEntryTests {
         #expect(Self.entry(.roomCreated).emissionsAndMistake.mistake == nil)
     }
 
+    @Test("its emissions are parsed once")
+    func parsedOnce() throws {
+        let read = try #require(LogEntry(Self.entry(.roomCreated).json))
+        let places = (0..<2).map { _ in read.emissions.withUnsafeBufferPointer { $0.baseAddress } }
+        #expect(places[0] == places[1])
+    }
+
     @Test("without its emissions, as its message was deleted, it keeps its fact and its digest", arguments: facts)
     func withoutEmissions(fact: Fact?) async throws {
         let entry = Self.entry(fact)

@@ -85,9 +85,10 @@ struct LogFollowerTests {
         let starts = Collector<Int>()
 
         static func run(
-            restartInterval: Duration = .zero, _ body: (Harness) async throws -> Void
+            lookingEvery interval: Duration? = nil, restartInterval: Duration = .zero,
+            _ body: (Harness) async throws -> Void
         ) async throws {
-            let harness = try Harness(restartInterval)
+            let harness = try Harness(interval, restartInterval)
             try harness.follower.start()
             var failure: (any Error)?
             do { try await body(harness) } catch { failure = error }
@@ -108,12 +109,12 @@ struct LogFollowerTests {
             }
         }
 
-        private init(_ restartInterval: Duration) throws {
+        private init(_ lookInterval: Duration?, _ restartInterval: Duration) throws {
             owner = try Owner()
             group = try EventLoopGroup(loopCount: 1)
             follower = LogFollower(
-                "notes", bus: owner.bus, on: group.loops[0], log: .silent, restartInterval: restartInterval,
-                deliver: { [given] in for entry in $0 { given.add(entry) } },
+                "notes", bus: owner.bus, on: group.loops[0], log: .silent, lookingEvery: lookInterval,
+                restartInterval: restartInterval, deliver: { [given] in for entry in $0 { given.add(entry) } },
                 onStart: { [starts] in starts.add($0.seq) })
         }
 
@@ -152,6 +153,32 @@ struct LogFollowerTests {
             #expect(await harness.given.first(2).map(\.seq) == [6, 7])
             #expect(harness.starts.items == [5])
             #expect(harness.owner.asked.items.isEmpty)
+        }
+    }
+
+    @Test("one that looks for the log's end starts without an announcement, and finds an entry that the bus has lost")
+    func looks() async throws {
+        try await Harness.run(lookingEvery: .milliseconds(10)) { harness in
+            #expect(await harness.starts.first(1) == [0])
+            harness.owner.takeDown()
+            let count = harness.owner.bus.requested.items.count
+            await harness.owner.bus.requested.first(count + 3)
+            try harness.owner.bringUp()
+            harness.owner.commit(1...3)
+            #expect(await harness.given.first(3).map(\.seq) == [1, 2, 3])
+        }
+    }
+
+    @Test("one that has stopped does not look again")
+    func stopsLooking() async throws {
+        try await Harness.run(lookingEvery: .seconds(60)) { harness in
+            harness.owner.log.withLock { $0.holds = true }
+            await harness.settled()
+            let request = try #require(await harness.owner.asked.first(1).first)
+            harness.follower.stop()
+            request.reply(harness.owner.answer(request))
+            await harness.settled()
+            #expect(harness.starts.items.isEmpty)
         }
     }
 

@@ -35,6 +35,43 @@ struct MalformedEntryTests {
         #expect(warnings == 1)
     }
 
+    @Test("numbers with which sums could overflow are refused at the border", arguments: [-1, 1 << 53, .max])
+    func numbers(number: Int) {
+        let entry = LogEntry(
+            seq: number, at: Timestamp(milliseconds: 0), roomID: "", participants: [], emissionsJSON: .emptyArray)
+        #expect(LogEntry(entry.json) == nil)
+        #expect(LogPage(LogPage(head: head, oldest: number, isKnown: true, entries: [], through: 1).json) == nil)
+        #expect(LogPage(LogPage(head: head, oldest: 1, isKnown: true, entries: [], through: number).json) == nil)
+        let position = LogPosition(databaseID: "d", seq: number, digest: 0)
+        #expect(JSONWriter.object { position.writeMembers(to: &$0) }.object.flatMap(LogPosition.init) == nil)
+    }
+
+    @Test("a whole page of them is passed over, and the line names the log and the position")
+    func wholePage() async throws {
+        let last = LogEntry(
+            seq: 3, at: Timestamp(milliseconds: 0), roomID: "", participants: [], emissionsJSON: JSONValue.emptyArray)
+        let end = LogPosition(after: last, in: "d")
+        let odd = LogPage(head: end, oldest: 1, isKnown: true, entries: [], through: 2).json.text
+            .replacing(#""entries":[]"#, with: #""entries":[{"seq":1},2]"#)
+        let good = LogPage(head: end, oldest: 1, isKnown: true, entries: [last], through: 3).json
+        try bus.respond(to: "notes.events", queue: "notes") { request in
+            request.reply(Reply(.ok, request.data["since"]?.int == 0 ? JSONValue(trusted: Array(odd.utf8)) : good).json)
+        }
+        let group = try EventLoopGroup(loopCount: 1)
+        let delivered = Collector<LogEntry>()
+        let follower = LogFollower(
+            "notes", bus: bus, on: group.loops[0], log: log.logger,
+            deliver: { for entry in $0 { delivered.add(entry) } })
+        try follower.start()
+        follower.announced(LogPosition(databaseID: "d", seq: 0, digest: 0))
+        follower.announced(end)
+        #expect(await delivered.first(1).map(\.seq) == [3])
+        let lines = log.lines.filter { $0.contains("an entry of its log is malformed") }
+        #expect(lines.count == 1 && lines[0].contains(#""name":"notes""#) && lines[0].contains("between 1 and 2"))
+        follower.stop()
+        await finish(group)
+    }
+
     @Test("one at the end of the log is passed over, and those that are published are logged")
     func follower() async throws {
         let asked = try serve()

@@ -1,5 +1,6 @@
 import Contracts
 import EventLog
+import JSON
 import MessageBus
 import ServiceKit
 import ServiceKitTesting
@@ -137,6 +138,31 @@ struct DurableFollowerTests {
             harness.consumer.refused.withLock { $0 = nil }
             try await harness.follow()
             #expect(try await harness.taken() == Array(1...4))
+        }
+    }
+
+    @Test("pages of malformed entries are passed over, and a line names the log and the position")
+    func malformed() async throws {
+        let bus = InProcessBus()
+        let index = try ServiceHarness<IndexService>(bus: bus)
+        let last = LogEntry(
+            seq: 3, at: Timestamp(milliseconds: 0), roomID: "", participants: [], emissionsJSON: JSONValue.emptyArray)
+        let end = LogPosition(after: last, in: "notes")
+        // A malformed entry on each of two pages, then the last entry.
+        try bus.respond(to: Subject.logPage(of: NotesService.name), queue: NotesService.name) { request in
+            let since = request.data["since"]?.int ?? 0
+            let page = LogPage(
+                head: end, oldest: 1, isKnown: true, entries: since < 2 ? [] : [last], through: since + 1
+            ).json.text.replacing(#""entries":[]"#, with: #""entries":[{}]"#)
+            request.reply(Reply(.ok, JSONValue(trusted: Array(page.utf8))).json)
+        }
+        try await index.run {
+            let begun = try await index.service.follower.step(from: nil).0
+            #expect(try await index.service.follower.step(from: begun).0 == end)
+            #expect(index.service.follower.consumer.commits.items.count == 1)
+            let lines = index.log.lines.filter { $0.contains("an entry of its log is malformed") }
+            #expect(lines.count == 1 && lines[0].contains(#""name":"notes""#))
+            #expect(lines.first?.contains("between 1 and 1") == true)
         }
     }
 

@@ -43,7 +43,7 @@ struct ServiceHostStreamTests {
         #expect(try await Self.page(harness, since: 0, limit: 0).entries.isEmpty)
         #expect(try await Self.page(harness, since: 0, limit: -1).entries.isEmpty)
         #expect(try await Self.page(harness, since: 5).entries.isEmpty)
-        #expect(try await Self.page(harness, since: Int.max).entries.isEmpty)
+        #expect(try await Self.page(harness, since: (1 << 53) - 1).entries.isEmpty)
         #expect(try await Self.page(harness, since: Int.min, limit: Int.max).entries.count == 5)
         await harness.stop()
     }

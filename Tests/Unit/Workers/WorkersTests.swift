@@ -13,6 +13,16 @@ struct WorkersTests {
         await pool.close()
     }
 
+    @Test("a time limit ends the wait for work that is too slow, and passes on what other work returns or throws")
+    func timeLimit() async throws {
+        struct Refused: Error {}
+        let slow = AsyncSignal()
+        #expect(await result(within: .milliseconds(1)) { await slow.wait(atMost: .seconds(60)) } == nil)
+        slow.signal()
+        #expect(await result(within: .seconds(60)) { 1 } == 1)
+        await #expect(throws: Refused.self) { try await result(within: .seconds(60)) { throw Refused() } as Int? }
+    }
+
     @Test("work over the queue's limit is refused at once, and queued work is done")
     func bound() async throws {
         let pool = WorkerPool(threads: 1, maxWaiting: 3)

@@ -16,7 +16,7 @@ struct AccessTests {
         }
     }
 
-    /// Expects a row for everything that services offer.
+    /// Expects a row for everything that services offer, and nothing else.
     private func expectRows(for harness: AccessHarness) {
         #expect(Set(harness.manifests.map(\.service)) == Set(ParlorServices.all.map { $0.name }))
         for route in harness.manifests.flatMap(\.routes) {
@@ -24,6 +24,8 @@ struct AccessTests {
             #expect(AccessMatrix.routes[name] != nil, "\(name) has no row")
             #expect((AccessMatrix.routes[name]?.scope == .open) != route.needsLogin, "\(name)")
         }
+        let routes = harness.manifests.flatMap(\.routes) + AccessMatrix.ownRoutes
+        #expect(Set(AccessMatrix.routes.keys).subtracting(routes.map(AccessMatrix.name)) == [], "no service has them")
         for event in harness.manifests.flatMap(\.socketEvents) {
             #expect(AccessMatrix.events[event.event] != nil, "\(event.event) has no row")
         }

@@ -1,6 +1,6 @@
 import MessageBus
 import Reactor
-import Synchronization
+import Workers
 
 /// The connection to the bus of a command for operators.
 extension Command {
@@ -23,7 +23,7 @@ extension Command {
     ) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let loop = group.loops[0]
-        let bus = try await inTime {
+        let connected = try await result(within: busPatience) {
             let bus = try await configuration.connectBus(name: name, on: loop) { warning in
                 Program.write("waiting for the bus: \(warning)", to: 2)
             }
@@ -31,30 +31,8 @@ extension Command {
             try await bus.settle()
             return bus
         }
+        guard let bus = connected else { throw NoBus() }
         try await body(bus)
         await bus.close()
-    }
-
-    /// Does not cancel work that is too slow: the process ends with the error.
-    private static func inTime(_ work: @escaping @Sendable () async throws -> any MessageBus) async throws
-        -> any MessageBus
-    {
-        let isOver = Mutex(false)
-        return try await withCheckedThrowingContinuation { continuation in
-            let end = { @Sendable (outcome: Result<any MessageBus, any Error>) in
-                let isFirst = isOver.withLock { isOver in
-                    defer { isOver = true }
-                    return !isOver
-                }
-                if isFirst { continuation.resume(with: outcome) }
-            }
-            Task {
-                do { end(.success(try await work())) } catch { end(.failure(error)) }
-            }
-            Task {
-                try? await Task.sleep(for: busPatience)  // nobody cancels it
-                end(.failure(NoBus()))
-            }
-        }
     }
 }

@@ -37,62 +37,52 @@ struct Recount {
             guard let end = page.last?.room else { break }
             last = end
             outcome.rooms += page.count
-            for (room, members, texts) in page where !texts.isEmpty {
-                outcome.differences += texts.count
-                if repairing {
-                    outcome.left += try repair(room, members)
-                } else {
-                    outcome.left += texts.count
-                    for text in texts { report(text, room) }
+            for (room, members, texts) in page {
+                try settle(texts, in: room, members, repairing: repairing, &outcome) {
+                    try service.differences(in: room, members: members, on: $0)
                 }
             }
         }
-        try recountPeople(repairing: repairing, &outcome)
+        let texts = try database.read { try service.differencesOfPeople(on: $0).map(\.text) }
+        try settle(texts, repairing: repairing, &outcome) { try service.differencesOfPeople(on: $0) }
         return outcome
     }
 
-    private func recountPeople(repairing: Bool, _ outcome: inout Outcome) throws {
-        let texts = try database.read { try service.differencesOfPeople(on: $0).map(\.text) }
+    /// Reports differences, or repairs them: recounts within a write transaction, so that no other writer interferes.
+    ///
+    /// - Parameters:
+    ///   - texts: the differences that were found in a snapshot.
+    ///   - room: nil for those of people.
+    private func settle(
+        _ texts: [String], in room: String? = nil, _ members: [String] = [], repairing: Bool,
+        _ outcome: inout Outcome, _ differences: (any Connection) throws -> [Discrepancy]
+    ) throws {
         guard !texts.isEmpty else { return }
         outcome.differences += texts.count
         guard repairing else {
             outcome.left += texts.count
-            for text in texts { report(text) }
+            for text in texts { report(text, room) }
             return
         }
         let (found, left) = try database.write { connection in
-            let found = try service.differencesOfPeople(on: connection)
+            let found = try differences(connection)
             for difference in found { try difference.repair?(connection) }
-            return (found, try service.differencesOfPeople(on: connection).map(\.text))
-        }
-        for difference in found { report(difference, left: left) }
-        outcome.left += left.count
-    }
-
-    /// Recounts within a write transaction, so that no other writer interferes, and repairs remaining
-    /// differences.
-    ///
-    /// - Returns: the number of differences that remain.
-    private func repair(_ room: String, _ members: [String]) throws -> Int {
-        let (found, left) = try database.write { connection in
-            let found = try service.differences(in: room, members: members, on: connection)
-            for difference in found { try difference.repair?(connection) }
-            if found.contains(where: { $0.repair != nil }) {
+            if let room, found.contains(where: { $0.repair != nil }) {
                 // The entry has no event for clients. It makes caches of the service's replies stale.
                 try EventLog.append(
                     at: clock.now(), roomID: room, participants: members, emissions: [], on: connection)
             }
-            return (found, try service.differences(in: room, members: members, on: connection).map(\.text))
+            return (found, try differences(connection).map(\.text))
         }
         for difference in found { report(difference, room, left: left) }
-        return left.count
+        outcome.left += left.count
     }
 
-    private func report(_ difference: Discrepancy, _ room: String? = nil, left: [String]) {
+    private func report(_ difference: Discrepancy, _ room: String?, left: [String]) {
         report("\(difference.text); \(left.contains(difference.text) ? "cannot be repaired" : "repaired")", room)
     }
 
-    private func report(_ text: String, _ room: String? = nil) {
+    private func report(_ text: String, _ room: String?) {
         print("\(service.name): \(room.map { "room \($0): " } ?? "")\(text)")
     }
 }

@@ -152,8 +152,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         {
             return (end, false)
         }
-        let query = LogQuery(after: position, limit: FollowerLimits.pageSize(after: pagesBehind))
-        let page = try await client.page(of: stream, query)
+        let page = try await page(after: position, limit: FollowerLimits.pageSize(after: pagesBehind))
         if let reason = Self.reasonToBegin(position, page) { return (try await begin(reason, after: position), true) }
         // Malformed entries at the end of the log would be requested again and again.
         let isEndMalformed = page.malformedCount > 0 && page.through == page.head.seq
@@ -161,6 +160,18 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         guard let end = isEndMalformed ? page.head : last else { return (position, false) }
         if page.entries.isEmpty { return (end, false) }
         return (try await take(page.entries, upTo: end), page.through < page.head.seq)
+    }
+
+    /// Returns the first page after a position that has a well-formed entry, or is the last one. A page of malformed entries
+    /// has no position from which to continue.
+    private func page(after position: LogPosition, limit: Int) async throws -> LogPage {
+        var since = position.seq
+        var page = try await client.page(of: stream, LogQuery(after: position, limit: limit))
+        while page.entries.isEmpty, page.malformedCount > 0, page.through < page.head.seq, since < page.through {
+            since = page.through
+            page = try await client.page(of: stream, LogQuery(since: since, limit: limit))
+        }
+        return page
     }
 
     /// Returns why a log cannot be followed from a position; nil if it can.

@@ -69,23 +69,7 @@ public final class LogWriter: Sendable {
         // Set it before the thread can see that the queue is closed.
         if !last.isEmpty { pending.last.withLock { $0 = last } }
         pending.lines.close()
-        await withCheckedContinuation { continuation in
-            let waiting = Mutex<CheckedContinuation<Void, Never>?>(continuation)
-            let goOn: @Sendable () -> Void = {
-                waiting.withLock { waiting in
-                    defer { waiting = nil }
-                    return waiting
-                }?.resume()
-            }
-            Task {
-                await self.thread.ended()
-                goOn()
-            }
-            Task {
-                try? await Task.sleep(for: limit)  // never cancelled
-                goOn()
-            }
-        }
+        _ = await result(within: limit) { [thread] in await thread.ended() }
     }
 
     private static func write(_ line: [UInt8], to descriptor: Int32) {

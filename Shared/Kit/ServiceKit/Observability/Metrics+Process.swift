@@ -21,11 +21,8 @@ extension Metrics {
     /// The resident memory: the second number of `/proc/self/statm`, in pages. The file is in memory, so
     /// reading it blocks on no disk.
     private static var residentBytes: Double {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 128)
-        let count = fread(&bytes, 1, bytes.count, file)
-        let numbers = String(decoding: bytes[..<count], as: UTF8.self).split(separator: " ")
+        let bytes = SmallFile.contents(of: "/proc/self/statm", upTo: 128) ?? []
+        let numbers = String(decoding: bytes, as: UTF8.self).split(separator: " ")
         guard numbers.count > 1, let pages = Double(numbers[1]) else { return 0 }
         return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
     }

@@ -21,7 +21,7 @@ public final class Metrics: Sendable {
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         _ read: @escaping @Sendable () -> Int
     ) {
-        _ = add(name, help, "counter", labels) { KeptCounter { "\(read())" } }
+        _ = add(name, help, "counter", labels) { ReadMetric { "\(read())" } }
     }
 
     /// Registers a time in seconds that is maintained elsewhere; `read` as above.
@@ -29,7 +29,7 @@ public final class Metrics: Sendable {
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         seconds read: @escaping @Sendable () -> Double
     ) {
-        _ = add(name, help, "counter", labels) { KeptCounter { read().asMetric } }
+        _ = add(name, help, "counter", labels) { ReadMetric { read().asMetric } }
     }
 
     /// Registers a value that is read when the metrics are rendered. It may fall: a value that only rises is
@@ -40,7 +40,7 @@ public final class Metrics: Sendable {
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         _ read: @escaping @Sendable () -> Double
     ) {
-        _ = add(name, help, "gauge", labels) { Gauge(read) }
+        _ = add(name, help, "gauge", labels) { ReadMetric { read().asMetric } }
     }
 
     /// Registers a histogram of durations in seconds, with buckets from 0.1 ms to 10 s.
@@ -101,20 +101,13 @@ public final class Counter: Metric {
     func lines(name: String, labels: String) -> String { "\(name)\(braced(labels)) \(current)\n" }
 }
 
-final class KeptCounter: Metric {
+/// A value that is maintained elsewhere.
+private final class ReadMetric: Metric {
     private let read: @Sendable () -> String
 
     init(_ read: @escaping @Sendable () -> String) { self.read = read }
 
     func lines(name: String, labels: String) -> String { "\(name)\(braced(labels)) \(read())\n" }
-}
-
-final class Gauge: Metric {
-    private let read: @Sendable () -> Double
-
-    init(_ read: @escaping @Sendable () -> Double) { self.read = read }
-
-    func lines(name: String, labels: String) -> String { "\(name)\(braced(labels)) \(read().asMetric)\n" }
 }
 
 public final class Histogram: Metric {
@@ -134,7 +127,7 @@ public final class Histogram: Metric {
         let (seconds, attoseconds) = min(max(duration, .zero), Self.longest).components
         let microseconds = Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
         state.withLock { state in
-            state.sum &+= microseconds
+            state.sum += microseconds
             state.count += 1
             if let bucket = Self.bounds.firstIndex(where: { microseconds <= $0 }) { state.buckets[bucket] += 1 }
         }

@@ -52,9 +52,7 @@ public struct RequestFields: Sendable {
     /// - Throws: `malformed_request` for a text that cannot be one.
     public func optionalCursor() throws(ServiceError) -> String? {
         guard let cursor = try optionalString("cursor") else { return nil }
-        guard cursor.mayBeID else {
-            throw ServiceError(.malformedRequest, "`cursor` is not a cursor of this list.")
-        }
+        guard cursor.mayBeID else { throw .badCursor }
         return cursor
     }
 
@@ -80,13 +78,7 @@ public struct RequestFields: Sendable {
 
     public func strings(_ name: String, count: ClosedRange<Int>) throws(ServiceError) -> [String] {
         guard let value = self[name] else { throw .missing(name) }
-        guard let items = value.array else { throw .wrongType(name, "a list of strings") }
-        var strings: [String] = []
-        strings.reserveCapacity(items.count)
-        for item in items {
-            guard let string = item.string else { throw .wrongType(name, "a list of strings") }
-            strings.append(string)
-        }
+        guard let strings = value.list(of: \.string) else { throw .wrongType(name, "a list of strings") }
         guard count.contains(strings.count) else {
             throw .invalid(name, "has to have \(count.lowerBound) to \(count.upperBound) items")
         }

@@ -23,10 +23,14 @@ public struct RequestTable: Sendable {
     private var fieldSchemas: [String: Schema] = [:]
     private var objectFieldSchemas: [ShownObject: [String: Schema]] = [:]
     private var presenceSubject: String?
+    private let service: any Service.Type
+    /// The limits that an endpoint may name: the service's own, and those of gateways.
     private let limitNames: Set<String>
 
-    /// - Parameter limits: the service's own limits. An endpoint may name these, or those of gateways.
-    init(limits: [RateLimit]) { limitNames = RateLimit.namesOfGateways.union(limits.map(\.name)) }
+    init(of service: any Service.Type) {
+        self.service = service
+        limitNames = RateLimit.namesOfGateways.union(service.limits.map(\.name))
+    }
 
     private mutating func add(_ endpoint: Endpoint, _ entry: Entry) {
         for name in endpoint.routes.flatMap(\.limits) + endpoint.socketEvents.flatMap(\.limits) {
@@ -141,37 +145,36 @@ public struct RequestTable: Sendable {
     }
 
     /// Registers the handler for pages of the service's own log.
-    mutating func answerLogPages(of service: String, from log: EventLog) {
-        add(Endpoint(Subject.logPage(of: service)), .logPage(log))
+    mutating func answerLogPages(from log: EventLog) {
+        add(Endpoint(Subject.logPage(of: service.name)), .logPage(log))
     }
 
-    /// Returns the description of a service with these endpoints and events.
-    func description(events: [EventDescription]) -> ServiceDescription {
+    /// The description of the service with these endpoints.
+    var description: ServiceDescription {
         var requests: [String: RequestDescription] = [:]
         for (endpoint, entry) in entries {
             guard let description = endpoint.description else { continue }
             requests[endpoint.subject] = if case .inRoom = entry { description.inRoom } else { description }
         }
         return ServiceDescription(
-            requests: requests, events: events, fields: fieldSchemas,
+            requests: requests, events: service.events, fields: fieldSchemas,
             objectFields: objectFieldSchemas.filter { !$0.value.isEmpty })
     }
 
-    /// Returns the manifest of a service with these endpoints.
-    func manifest(
-        of name: String, log: LogContents, limits: [RateLimit], events: [EventDescription]
-    ) -> Manifest {
+    /// The manifest of the service with these endpoints.
+    var manifest: Manifest {
+        let log = service.log
         var manifest = Manifest(
-            service: name, routes: entries.flatMap(\.endpoint.routes),
+            service: service.name, routes: entries.flatMap(\.endpoint.routes),
             socketEvents: entries.flatMap(\.endpoint.socketEvents), contribution: contribution,
             hasEventLog: log.contains(.clientEvents),
             logsWhatRoomsShow: log.contains(.roomChanges),
             logsEndedSessions: log.contains(.endedSessions), presenceSubject: presenceSubject,
-            limits: limits)
+            limits: service.limits)
         manifest.objectContributions = objectContributions
         manifest.checks = entries.flatMap(\.endpoint.checks)
-        manifest.emits = Set(events.map(\.event)).sorted()
-        let description = description(events: events)
+        manifest.emits = Set(service.events.map(\.event)).sorted()
+        let description = description
         if !description.isEmpty {
             manifest.descriptionDigest = String(Base64URL.encode(SHA256.hash(description.json.bytes)).prefix(16))
         }

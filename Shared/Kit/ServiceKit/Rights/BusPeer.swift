@@ -70,7 +70,7 @@ extension BusPeer {
     func write(to json: inout JSONWriter) {
         json.member("name", name)
         for operation in BusRights.Operation.allCases {
-            json.member(operation.rawValue, array: { for pattern in rights[operation] { $0.string(pattern) } })
+            json.member(operation.rawValue, rights[operation])
         }
         if let rate { json.member("rate", rate) }
     }

@@ -1,22 +1,17 @@
 import Synchronization
+import Workers
 
-/// Counts the requests in progress, and resumes a waiting caller when the last of them has ended.
+/// Counts the requests in progress.
 final class InFlightRequests: Sendable {
     private struct State {
         var count = 0
         var isClosed = false
-        var isOverdue = false
-        var waiting: CheckedContinuation<Void, Never>?
-
-        mutating func takeWaiting() -> CheckedContinuation<Void, Never>? {
-            guard count == 0 || isOverdue else { return nil }
-            defer { waiting = nil }
-            return waiting
-        }
     }
 
     private let limit: Int
     private let state = Mutex(State())
+    /// The end of the last request after `close`.
+    private let lastEnd = AsyncSignal()
 
     init(limit: Int) { self.limit = limit }
 
@@ -34,34 +29,22 @@ final class InFlightRequests: Sendable {
     }
 
     func end() {
-        let waiting = state.withLock { state in
+        let isLast = state.withLock { state in
             state.count -= 1
-            return state.takeWaiting()
+            return state.isClosed && state.count == 0
         }
-        waiting?.resume()
+        if isLast { lastEnd.signal() }
     }
 
-    /// Accepts no further requests, and waits for the last to end, at most `deadline`. To be called once.
+    /// Accepts no further requests, and waits for the last to end, at most `deadline`, or until the task is cancelled.
     ///
     /// - Returns: the number of requests still in progress.
     func close(within deadline: Duration) async -> Int {
-        state.withLock { $0.isClosed = true }
-        let alarm = Task {
-            do { try await Task.sleep(for: deadline) } catch { return }  // cancelled, as none is left
-            let waiting = state.withLock { state in
-                state.isOverdue = true
-                return state.takeWaiting()
-            }
-            waiting?.resume()
+        let count = state.withLock { state in
+            state.isClosed = true
+            return state.count
         }
-        await withCheckedContinuation { continuation in
-            let ready = state.withLock { state in
-                state.waiting = continuation
-                return state.takeWaiting()
-            }
-            ready?.resume()
-        }
-        alarm.cancel()
-        return state.withLock { $0.count }
+        if count > 0 { await lastEnd.wait(atMost: deadline) }
+        return self.count
     }
 }

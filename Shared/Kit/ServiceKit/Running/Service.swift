@@ -56,25 +56,15 @@ extension Service {
     public func stop() async {}
 
     var requests: RequestTable {
-        var requests = RequestTable(limits: Self.limits)
+        var requests = RequestTable(of: Self.self)
         register(in: &requests)
         return requests
     }
 
     /// The manifest that it announces.
-    public var manifest: Manifest { requests.manifest(of: Self.self) }
+    public var manifest: Manifest { requests.manifest }
     /// What it answers to a gateway that asks for its description.
-    public var description: ServiceDescription { requests.description(of: Self.self) }
-}
-
-extension RequestTable {
-    /// Returns the manifest of a service with these endpoints.
-    func manifest(of service: any Service.Type) -> Manifest {
-        manifest(of: service.name, log: service.log, limits: service.limits, events: service.events)
-    }
-
-    /// Returns the description of a service with these endpoints.
-    func description(of service: any Service.Type) -> ServiceDescription { description(events: service.events) }
+    public var description: ServiceDescription { requests.description }
 }
 
 /// The dependencies of a service.

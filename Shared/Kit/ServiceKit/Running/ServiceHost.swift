@@ -5,6 +5,7 @@ import MessageBus
 import Reactor
 import Storage
 import Synchronization
+import Workers
 
 /// Runs a service on a bus: answers its requests, announces it, publishes its event log.
 public final class ServiceHost: Sendable {
@@ -36,11 +37,9 @@ public final class ServiceHost: Sendable {
         self.context = context
         self.group = group
         name = type(of: service).name
-        let table = service.requests
+        table = service.requests
         publisher = LogPublisher(
-            table.manifest(of: type(of: service)), of: context.database, on: context.bus, log: context.log,
-            every: interval)
-        self.table = table
+            table.manifest, of: context.database, on: context.bus, log: context.log, every: interval)
         pruning = LogPruning(context.database, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
         requests = context.metrics.counter(
@@ -71,8 +70,8 @@ public final class ServiceHost: Sendable {
                 ["what": claim, "of": holder])
             return Reply()
         }
-        if let digest = table.manifest(of: type(of: service)).descriptionDigest {
-            let json = table.description(of: type(of: service)).json
+        if let digest = table.manifest.descriptionDigest {
+            let json = table.description.json
             table.on(Endpoint(Subject.description(of: name))) { request in
                 // The gateway may have asked for the description of another version. It must not get this one.
                 guard try request.fields.optionalString("description") ?? digest == digest else {
@@ -81,7 +80,7 @@ public final class ServiceHost: Sendable {
                 return Reply(.ok, json)
             }
         }
-        table.answerLogPages(of: name, from: EventLog(context.database))
+        table.answerLogPages(from: EventLog(context.database))
         for (endpoint, entry) in table.entries {
             keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })
         }
@@ -108,25 +107,18 @@ public final class ServiceHost: Sendable {
     /// Returns true if this instance can serve requests. False also if its database does not reply within the limit.
     package func isHealthy(within limit: Duration) async -> Bool {
         guard context.bus.isConnected else { return false }
-        let (results, result) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
         // A read that hangs cannot be cancelled, and is not waited for.
-        Task { [context] in
+        let isHealthy = await result(within: limit) { [context] in
             do {
                 try await Self.check(context.database)
-                result.yield(true)
+                return true
             } catch {
                 context.log.warning("the database cannot be used", ["error": "\(error)"])
-                result.yield(false)
+                return false
             }
         }
-        let timer = Task { [context] in
-            guard (try? await Task.sleep(for: limit)) != nil else { return }
-            context.log.warning("the database does not reply", ["within": "\(limit)"])
-            result.yield(false)
-        }
-        defer { timer.cancel() }
-        for await isHealthy in results { return isHealthy }
-        return false
+        if isHealthy == nil { context.log.warning("the database does not reply", ["within": "\(limit)"]) }
+        return isHealthy ?? false
     }
 
     private func keep(_ subscription: BusSubscription) { subscriptions.withLock { $0.append(subscription) } }

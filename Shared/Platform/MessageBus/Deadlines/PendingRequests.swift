@@ -69,9 +69,8 @@ package struct PendingRequests<Entry> {
 
     private static func bucket(of time: Duration) -> Int64 {
         let (seconds, attoseconds) = time.components
-        // Cap the time, far beyond any real deadline: a number from a peer must not overflow the product.
-        let whole = min(max(seconds, -1 << 40), 1 << 40)
-        return whole * (1000 / bucketMilliseconds) + attoseconds / (bucketMilliseconds * 1_000_000_000_000_000)
+        // A peer's number is in milliseconds, so this product cannot overflow.
+        return seconds * (1000 / bucketMilliseconds) + attoseconds / (bucketMilliseconds * 1_000_000_000_000_000)
     }
 }
 

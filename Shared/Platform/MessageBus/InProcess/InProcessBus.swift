@@ -59,7 +59,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
             guard !state.isClosed else { return [] }
             let match = state.subscribers.match(subject)
             guard !match.groups.isEmpty else { return match.everyone }
-            state.turn &+= 1
+            state.turn += 1
             return match.everyone + match.groups.map { $0.pick(key: nil, turn: state.turn) }
         }
     }
@@ -105,7 +105,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         let route = state.withLock { state -> Result<Route, BusError> in
             guard !state.isClosed else { return .failure(.disconnected) }
             guard let group = state.responders.match(subject).groups.first else { return .failure(.noResponders) }
-            state.turn &+= 1
+            state.turn += 1
             let handler = group.pick(key: context.key.map(RendezvousHash.hash), turn: state.turn)
             let id = state.pending.insert(completion, deadline: start.duration(to: deadline))
             return .success(Route(handler: handler, id: id, alarm: state.watch.move(to: state.pending.nextExpiry)))

@@ -83,7 +83,7 @@ public final class TCPBus: MessageBus {
             piece.map { event in
                 guard !event.isTooLong else { return .lineTooLong }
                 guard state.connection != nil else {
-                    state.counters.droppedEvents &+= 1
+                    state.counters.droppedEvents += 1
                     return nil
                 }
                 guard state.pendingBytes < link.maxPendingBytes else { return .slowConsumer }

@@ -79,7 +79,7 @@ final class TCPBusLink: Sendable {
         // The result is ignored: the same line was short enough the first time.
         _ = state.append { wire.request(id, question.subject, question.data, context, to: &$0) }
         state.asked.update(id) { $0.question?.isRepeated = true }
-        state.counters.repeatedQuestions &+= 1
+        state.counters.repeatedQuestions += 1
     }
 
     // MARK: - The connection
@@ -215,7 +215,7 @@ final class TCPBusLink: Sendable {
         state.withLock { $0.asked[id]?.question?.isRepeated ?? false }
     }
 
-    func countMalformed() { state.withLock { $0.counters.malformedLines &+= 1 } }
+    func countMalformed() { state.withLock { $0.counters.malformedLines += 1 } }
 
     private func serve(
         _ address: ReplyAddress, _ subject: String, _ data: JSONValue, _ context: BusContext,
@@ -243,10 +243,10 @@ final class TCPBusLink: Sendable {
     /// grow by `maxRefusalBytes` more, on top of its limit and the one line that may cross it.
     private func refuse(_ address: ReplyAddress, _ state: inout TCPBusState) {
         guard state.pendingBytes < maxPendingBytes + BusLimits.maxLine + BusLimits.maxRefusalBytes else {
-            state.counters.droppedReplies &+= 1
+            state.counters.droppedReplies += 1
             return
         }
-        state.counters.refusedReplies &+= 1
+        state.counters.refusedReplies += 1
         wire.reply(address, .slowConsumer, to: &state.outgoing)
     }
 

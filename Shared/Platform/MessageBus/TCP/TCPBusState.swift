@@ -171,7 +171,7 @@ struct TCPBusState {
             wire.subscribe(id, subscription, to: &outgoing)
         }
         defer { firstConnection = nil }
-        if firstConnection == nil { counters.reconnections &+= 1 }
+        if firstConnection == nil { counters.reconnections += 1 }
         return firstConnection
     }
 

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import GatewayTesting
 import JSON
 import MessageBus
@@ -113,6 +114,28 @@ struct SessionEndTests {
             try accounts.bringUp()
             try await until(200, of: "s3", harness)
             for n in 0..<3 { #expect(try await status(harness, "s\(n)") == 401) }
+        }
+    }
+
+    @Test("malformed entries do not hide sessions that ended after them")
+    func malformed() async throws {
+        let bus = InProcessBus()
+        try await GatewayHarness.run(bus: bus) { harness in
+            let accounts = FakeService.down(Self.manifest, on: bus)
+            defer { accounts.stop() }
+            _ = accounts.commit([], participants: [])
+            let last = accounts.commit(ending("s1"), participants: [])
+            accounts.on(Subject.logPage(of: "accounts")) { [head = accounts.head] request in
+                let isFirst = request.data["since"]?.int == 0
+                let page = LogPage(
+                    head: head, oldest: 1, isKnown: true, entries: isFirst ? [] : [last], through: isFirst ? 1 : 2
+                ).json.text.replacing(#""entries":[]"#, with: #""entries":[{}]"#)
+                request.reply(Reply(.ok, JSONValue(trusted: Array(page.utf8))).json)
+            }
+            accounts.on("accounts.plain", reply: Reply())
+            try accounts.bringUp()
+            try await until(200, of: "s2", harness)
+            #expect(try await status(harness, "s1") == 401)
         }
     }
 

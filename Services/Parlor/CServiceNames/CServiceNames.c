@@ -1,3 +1,0 @@
-#include "CServiceNames.h"
-
-const char *parlor_services(void) { return PARLOR_SERVICES; }
