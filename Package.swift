@@ -190,6 +190,18 @@ func fuzzing() -> [Target] {
     ]
 }
 
+/// The modules of this package that an app or a plugin reaches have a prefix: their names are unique among all packages of an app,
+/// such as swift-log with its `Logging`. In this file and in folders they have none.
+func module(_ name: String) -> String {
+    let others = ["ClientTestSupport", "GatewayTesting", "ScreenModels", "TestClients"]
+    if name.hasPrefix("Parlor") || name.hasSuffix("Tests") || name.contains("-") || others.contains(name) {
+        return name
+    }
+    if name == "parlor" || name == "CFuzzer" { return name }
+    return name.hasPrefix("C") && name.dropFirst().first?.isUppercase == true
+        ? "CParlor\(name.dropFirst())" : "Parlor\(name)"
+}
+
 let package = Package(
     name: "parlor",
     platforms: [.iOS(.v17), .macOS(.v14), .tvOS(.v17), .visionOS(.v1), .watchOS(.v10)],
@@ -198,10 +210,11 @@ let package = Package(
         .library(name: "ParlorClientTesting", targets: ["ParlorClientTesting"]),
         // For services in other packages, such as Examples/Polls.
         .library(
-            name: "ServiceKit",
-            targets: kit + ["Logging", "Operations", "Reactor", "ServiceClient", "Text", "WebClient", "Workers"]),
+            name: module("ServiceKit"),
+            targets: (kit + ["Logging", "Operations", "Reactor", "ServiceClient", "Text", "WebClient", "Workers"]).map(
+                module)),
         .library(name: "ParlorServices", targets: ["ParlorServices"]),
-        .library(name: "ServiceKitTesting", targets: ["ServiceKitTesting", "TestSupport"]),
+        .library(name: module("ServiceKitTesting"), targets: ["ServiceKitTesting", "TestSupport"].map(module)),
     ],
     dependencies: [],
     targets: [
@@ -405,6 +418,19 @@ let package = Package(
         ],
     swiftLanguageModes: [.v6]
 )
+
+for target in package.targets {
+    target.name = module(target.name)
+    target.dependencies = target.dependencies.map { dependency in
+        if case .byNameItem(let name, let condition) = dependency {
+            return .byNameItem(name: module(name), condition: condition)
+        }
+        if case .targetItem(let name, let condition) = dependency {
+            return .targetItem(name: module(name), condition: condition)
+        }
+        return dependency
+    }
+}
 
 // With PARLOR_TESTS, names separated by spaces, only these test targets are in the package: so deploy/test quick builds no more
 // than it runs.

@@ -7,7 +7,7 @@ let package = Package(
     dependencies: [.package(name: "parlor", path: "../..")],
     targets: [
         .target(
-            name: "Bookmarks", dependencies: [.product(name: "ServiceKit", package: "parlor")],
+            name: "Bookmarks", dependencies: [.product(name: "ParlorServiceKit", package: "parlor")],
             swiftSettings: settings),
         // Parlor with bookmarks, all of it in one process.
         .executableTarget(
@@ -15,11 +15,12 @@ let package = Package(
             dependencies: ["Bookmarks", .product(name: "ParlorServices", package: "parlor")], swiftSettings: settings),
         // Bookmarks alone, beside a Parlor of separate processes.
         .executableTarget(
-            name: "parlor-bookmarks", dependencies: ["Bookmarks", .product(name: "ServiceKit", package: "parlor")],
+            name: "parlor-bookmarks",
+            dependencies: ["Bookmarks", .product(name: "ParlorServiceKit", package: "parlor")],
             swiftSettings: settings),
         .testTarget(
             name: "BookmarksTests",
-            dependencies: ["Bookmarks", .product(name: "ServiceKitTesting", package: "parlor")],
+            dependencies: ["Bookmarks", .product(name: "ParlorServiceKitTesting", package: "parlor")],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -7,17 +7,18 @@ let package = Package(
     dependencies: [.package(name: "parlor", path: "../..")],
     targets: [
         .target(
-            name: "Polls", dependencies: [.product(name: "ServiceKit", package: "parlor")], swiftSettings: settings),
+            name: "Polls", dependencies: [.product(name: "ParlorServiceKit", package: "parlor")],
+            swiftSettings: settings),
         // Parlor with polls, all of it in one process.
         .executableTarget(
             name: "parlor-with-polls",
             dependencies: ["Polls", .product(name: "ParlorServices", package: "parlor")], swiftSettings: settings),
         // Polls alone, beside a Parlor of separate processes.
         .executableTarget(
-            name: "parlor-polls", dependencies: ["Polls", .product(name: "ServiceKit", package: "parlor")],
+            name: "parlor-polls", dependencies: ["Polls", .product(name: "ParlorServiceKit", package: "parlor")],
             swiftSettings: settings),
         .testTarget(
-            name: "PollsTests", dependencies: ["Polls", .product(name: "ServiceKitTesting", package: "parlor")],
+            name: "PollsTests", dependencies: ["Polls", .product(name: "ParlorServiceKitTesting", package: "parlor")],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

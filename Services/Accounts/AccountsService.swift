@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import Reactor
-import Security
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorReactor
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorStorage
 
 /// The service's declaration, and its wiring.
 public struct AccountsService: Service {

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import Security
+import ParlorContracts
+import ParlorJSON
+import ParlorSecurity
 
 /// A person as this service knows them.
 struct Account: Sendable {

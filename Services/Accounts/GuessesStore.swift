@@ -1,6 +1,6 @@
-import Contracts
-import Security
-import Storage
+import ParlorContracts
+import ParlorSecurity
+import ParlorStorage
 
 /// The SQL of guesses at passwords and of the networks that people sign in from, in the transaction of a
 /// connection.

@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import Text
+import ParlorContracts
+import ParlorServiceKit
+import ParlorText
 
 // The names and credentials of a person. Each type checks its rules in its initializer.
 

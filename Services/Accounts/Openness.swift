@@ -1,4 +1,4 @@
-import ServiceKit
+import ParlorServiceKit
 
 /// What the service shows and permits to people who know nobody: its settings of that kind. The defaults are what existing clients
 /// expect.

@@ -1,7 +1,7 @@
-import Contracts
-import Security
-import Text
-import Workers
+import ParlorContracts
+import ParlorSecurity
+import ParlorText
+import ParlorWorkers
 
 /// Hashes and checks passwords on the service's worker threads. One hash takes a fifth of a second of a core,
 /// and 16 MiB. Addresses take turns, so that one with many sign-ins does not block others.

@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import MessageBus
-import Security
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorStorage
 
 extension RequestDescription {
     static let me = RequestDescription("Returns the caller.", gives: Person.schema)

@@ -1,6 +1,6 @@
-import Contracts
-import Storage
-import Text
+import ParlorContracts
+import ParlorStorage
+import ParlorText
 
 /// The SQL of people, in the transaction of a connection.
 ///

@@ -1,6 +1,6 @@
-import Contracts
-import Security
-import Storage
+import ParlorContracts
+import ParlorSecurity
+import ParlorStorage
 
 /// A refresh with an `attemptId`, so that its client can repeat it if the answer is lost.
 ///

@@ -1,4 +1,4 @@
-import Security
+import ParlorSecurity
 
 /// A token that a client exchanges for a new access token. It consists of the session's secret id
 /// and a secret for one exchange.

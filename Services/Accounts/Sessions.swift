@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorStorage
 
 extension RequestDescription {
     static let refresh = RequestDescription(

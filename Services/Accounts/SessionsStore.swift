@@ -1,8 +1,8 @@
-import Contracts
-import EventLog
-import Security
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorStorage
 
 /// The SQL of sessions, in the transaction of a connection. The transaction that ends a session appends its end to
 /// the event log, for gateways and push.

@@ -1,7 +1,7 @@
-import Contracts
-import Reactor
-import ServiceKit
-import Workers
+import ParlorContracts
+import ParlorReactor
+import ParlorServiceKit
+import ParlorWorkers
 
 /// The client that signs in or uses a session: its address and its software.
 struct SigningClient: Sendable {

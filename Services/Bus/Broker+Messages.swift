@@ -1,4 +1,4 @@
-import MessageBus
+import ParlorMessageBus
 
 // The messages between peers: events, requests and replies.
 extension Broker {

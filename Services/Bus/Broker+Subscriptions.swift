@@ -1,4 +1,4 @@
-import MessageBus
+import ParlorMessageBus
 
 extension Broker {
     func subscribe(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, _ peer: BrokerPeer, isServing: Bool) {

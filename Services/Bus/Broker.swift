@@ -1,5 +1,5 @@
-import MessageBus
-import Security
+import ParlorMessageBus
+import ParlorSecurity
 
 /// Routes lines between peers. It has no sockets and no clock: its host passes the input and the time, and
 /// sends the output from the peers' outboxes.

@@ -1,6 +1,6 @@
-import MessageBus
-import Security
-import ServiceKit
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceKit
 
 /// The peers that may join a bus, and their rights.
 public enum BrokerAccess: Sendable {

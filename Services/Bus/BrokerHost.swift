@@ -1,5 +1,5 @@
-import MessageBus
-import Reactor
+import ParlorMessageBus
+import ParlorReactor
 
 /// Runs the broker on its loop: connections, the end of each turn, and timers. On the loop only.
 final class BrokerHost {

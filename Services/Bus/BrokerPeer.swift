@@ -1,5 +1,5 @@
-import MessageBus
-import ServiceKit
+import ParlorMessageBus
+import ParlorServiceKit
 
 /// A connection in the broker.
 final class BrokerPeer {

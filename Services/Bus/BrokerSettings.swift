@@ -1,4 +1,4 @@
-import MessageBus
+import ParlorMessageBus
 
 /// A broker's limits for its peers.
 public struct BrokerSettings: Sendable {

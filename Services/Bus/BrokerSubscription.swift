@@ -1,5 +1,5 @@
 import Glibc
-import MessageBus
+import ParlorMessageBus
 
 /// A `sub` or `serve` of a peer, and the lines that are sent for it.
 final class BrokerSubscription {

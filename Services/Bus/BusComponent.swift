@@ -1,6 +1,6 @@
-import MessageBus
-import Reactor
-import ServiceKit
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
 
 extension ComponentFactory {
     /// The factory of the broker, configured by its settings.

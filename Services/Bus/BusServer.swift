@@ -1,5 +1,5 @@
-import MessageBus
-import Reactor
+import ParlorMessageBus
+import ParlorReactor
 import Synchronization
 
 /// A broker that listens on a port, on a loop of its own.

@@ -1,7 +1,7 @@
-import Contracts
-import EventLog
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorServiceKit
+import ParlorStorage
 
 /// A room's board inside the transaction that changes it, and its limits. It is valid only in the closure
 /// that receives it.

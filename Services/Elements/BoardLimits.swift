@@ -1,5 +1,5 @@
-import Contracts
-import ServiceKit
+import ParlorContracts
+import ParlorServiceKit
 
 /// The limits of one room's board, and of one person's elements on all boards.
 struct BoardLimits: Sendable {

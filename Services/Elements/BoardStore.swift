@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
 
 /// The SQL of boards, of their elements, and of the elements that each person has not seen, in the
 /// transaction of a connection.

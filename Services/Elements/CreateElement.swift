@@ -1,5 +1,5 @@
-import Contracts
-import ServiceKit
+import ParlorContracts
+import ParlorServiceKit
 
 extension RequestDescription {
     static let createElement = RequestDescription(

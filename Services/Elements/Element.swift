@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// An object on a room's board.
 struct Element: Sendable, Equatable {

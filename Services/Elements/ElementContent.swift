@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// A client's own JSON object, stored byte for byte except for the white space between its tokens: members
 /// stay in order, and numbers as they were written.

@@ -1,8 +1,8 @@
-import Contracts
-import EventLog
-import JSON
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKit
+import ParlorStorage
 
 extension RequestDescription {
     static let listElements = RequestDescription(

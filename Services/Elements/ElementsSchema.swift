@@ -1,4 +1,4 @@
-import Storage
+import ParlorStorage
 
 /// The migrations of this service's tables.
 enum ElementsSchema {

@@ -1,8 +1,8 @@
-import Contracts
-import Reactor
-import Security
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorReactor
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorStorage
 
 /// The service's declaration, and its wiring.
 public struct ElementsService: Service {

@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import MessageBus
-import Reactor
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
+import ParlorStorage
 import Synchronization
 
 /// Closes the rooms that a gateway had open when the gateway dies, and asks a gateway that returns for its

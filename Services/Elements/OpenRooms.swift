@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorStorage
 
 extension Elements {
     /// Handles a gateway's report that people opened or closed rooms there: `{gateway, rooms: [{roomId,

@@ -1,6 +1,6 @@
-import Contracts
-import EventLog
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorStorage
 
 /// The SQL of open rooms by person and gateway, in the transaction of a connection. They are stored in this
 /// service, as creating an element reads them in its own transaction.

@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
 
 /// Verifies the stored values that can be recomputed: an element's size and charged person; a board's count, bytes,
 /// revision and last change; and a person's unseen count and totals.

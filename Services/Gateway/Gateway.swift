@@ -1,13 +1,13 @@
-import Contracts
-import Delivery
-import Edge
-import GatewayCatalog
-import GatewayEdge
-import MessageBus
-import Reactor
-import Security
-import ServiceKit
-import SocketIO
+import ParlorContracts
+import ParlorDelivery
+import ParlorEdge
+import ParlorGatewayCatalog
+import ParlorGatewayEdge
+import ParlorMessageBus
+import ParlorReactor
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorSocketIO
 
 /// The edge of Parlor: HTTP and Socket.IO for clients, the bus on the other side. It knows routes, events and
 /// badges only from services' announcements.

@@ -1,18 +1,18 @@
-import APIDocuments
-import Contracts
-import Delivery
-import EventLog
-import GatewayCatalog
-import GatewayEdge
-import GatewayLimits
-import GatewayPresence
-import MessageBus
-import Reactor
-import RoomViews
-import Security
-import ServiceClient
-import ServiceKit
-import WebPage
+import ParlorAPIDocuments
+import ParlorContracts
+import ParlorDelivery
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorGatewayEdge
+import ParlorGatewayLimits
+import ParlorGatewayPresence
+import ParlorMessageBus
+import ParlorReactor
+import ParlorRoomViews
+import ParlorSecurity
+import ParlorServiceClient
+import ParlorServiceKit
+import ParlorWebPage
 
 /// The parts of a gateway, wired: those of the whole process, and one delivery and two fronts for each loop.
 /// Parts that need one fixed loop are on the first.

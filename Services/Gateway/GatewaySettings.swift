@@ -1,10 +1,10 @@
-import Contracts
-import Delivery
-import Edge
-import GatewayCatalog
-import GatewayLimits
-import Reactor
-import ServiceKit
+import ParlorContracts
+import ParlorDelivery
+import ParlorEdge
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorReactor
+import ParlorServiceKit
 
 /// The gateway's settings.
 enum GatewaySettings {

@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
 
 /// The SQL of rooms' chats and of the unread counts, in the transaction of a connection.
 struct ChatsStore {

@@ -1,6 +1,6 @@
-import Contracts
-import Security
-import ServiceKit
+import ParlorContracts
+import ParlorSecurity
+import ParlorServiceKit
 
 /// A message's position in the conversation of two people over all rooms that they share. Encoded, it is the
 /// cursor of a page.

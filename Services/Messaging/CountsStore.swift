@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
 
 /// The SQL that recounts stored numbers, in the transaction of a connection. All of it uses indexes: a room
 /// is recounted in a write, which must not delay others.

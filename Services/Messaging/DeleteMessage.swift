@@ -1,6 +1,6 @@
-import Contracts
-import EventLog
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorServiceKit
 
 extension RequestDescription {
     static let deleteMessage = RequestDescription(

@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 extension EventDescription {
     /// The contract's events of messages. `room:badges` is composed, and described, by gateways.

@@ -1,8 +1,8 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorStorage
 
 extension RequestDescription {
     static let conversation = RequestDescription(

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
 
 extension RequestDescription {
     static let listMessages = RequestDescription(

@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// A stored message. Its form for others also depends on the room's participants and on its receipts.
 struct Message: Sendable {

@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
 
 /// The SQL of messages and their receipts, in the transaction of a connection. A send inserts its message immediately;
 /// only the chat's totals are pending until the batch is written (`SendBatch`).

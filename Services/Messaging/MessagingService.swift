@@ -1,8 +1,8 @@
-import Contracts
-import MessageBus
-import Security
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorStorage
 
 /// The service's declaration, and its wiring.
 public struct MessagingService: Service {

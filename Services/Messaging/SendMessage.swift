@@ -1,7 +1,7 @@
-import Contracts
-import EventLog
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorServiceKit
+import ParlorStorage
 
 extension RequestDescription {
     static let sendMessage = RequestDescription(

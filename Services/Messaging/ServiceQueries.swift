@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import JSON
-import ServiceKit
-import Storage
-import Workers
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKit
+import ParlorStorage
+import ParlorWorkers
 
 /// Answers to other services.
 extension Messaging {

@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
 
 /// Verifies the numbers that are stored in addition to the messages: a room's last `seq`, the time of its last
 /// change, and each person's unread count. A room's last message and its readers are read from the rows themselves.

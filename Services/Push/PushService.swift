@@ -1,10 +1,10 @@
-import Contracts
-import MessageBus
-import Reactor
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
+import ParlorStorage
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// The service's declaration, and its wiring.
 public struct PushService: Service {

@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorStorage
 
 extension RequestDescription {
     static let createRoom = RequestDescription(

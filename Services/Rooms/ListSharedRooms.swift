@@ -1,5 +1,5 @@
-import Contracts
-import ServiceKit
+import ParlorContracts
+import ParlorServiceKit
 
 extension Rooms {
     /// Lists the rooms that two people share, for other services: `{userId, otherUserId, idsOnly?, cursor?}`

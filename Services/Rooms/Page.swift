@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
 
 /// A part of a list that fits one reply on the bus.
 struct Page<Item: Sendable>: Sendable {

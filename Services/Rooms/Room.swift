@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import ServiceKit
-import Text
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorText
 
 /// A room in this service: without other services' contributions, and the same for everyone in it.
 struct Room: Sendable {

@@ -1,5 +1,5 @@
-import Contracts
-import ServiceKit
+import ParlorContracts
+import ParlorServiceKit
 
 /// The limits of the rooms that a person may create. No one can leave a room, and people in many rooms have
 /// long lists.

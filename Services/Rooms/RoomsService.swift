@@ -1,7 +1,7 @@
-import Contracts
-import Security
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorStorage
 
 /// The service's declaration, and its wiring.
 public struct RoomsService: Service {

@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
 
 /// The SQL of this service, in the transaction of a connection.
 struct RoomsStore {

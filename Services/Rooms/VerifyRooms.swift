@@ -1,5 +1,5 @@
-import ServiceKit
-import Storage
+import ParlorServiceKit
+import ParlorStorage
 
 /// Verifies the stored numbers of rooms that a person has created, in total and with each other person.
 extension RoomsService: Verifiable {

@@ -1,7 +1,7 @@
 import Glibc
-import Reactor
+import ParlorReactor
+import ParlorTestSupport
 import TestClients
-import TestSupport
 
 /// The drill: processes, clients and faults, then the audit.
 actor Drill {

@@ -1,5 +1,5 @@
 import Glibc
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// Runs the drill, and fails if an event was lost, doubled or out of order, or a counter is wrong.

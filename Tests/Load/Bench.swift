@@ -1,5 +1,5 @@
 import Glibc
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// The load generator. Its clients and measurements share one loop, and with it one thread. Only the rows `client` and

@@ -1,5 +1,5 @@
 import Glibc
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// Measures a running server, prints the table, and fails if a row has a fault.

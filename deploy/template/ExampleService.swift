@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
 
 /// The service's declaration, and its wiring.
 public struct ExampleService: Service {

@@ -1,8 +1,8 @@
-import Contracts
-import JSON
-import Security
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorStorage
 
 // What `openapi.json` and `asyncapi.json` say.
 extension RequestDescription {

@@ -1,4 +1,4 @@
-import Chat
 import Foundation
+import ParlorChat
 
 exit(await ChatCommand.run(CommandLine.arguments.dropFirst()))

@@ -1,7 +1,7 @@
 #if os(Linux)
-    import Reactor
-    import Security
-    import WebSocket
+    import ParlorReactor
+    import ParlorSecurity
+    import ParlorWebSocket
 
     /// The client's end of one WebSocket. It is used only on its event loop.
     final class WebSocketChannel: ChannelHandler {

@@ -1,8 +1,8 @@
 #if os(Linux)
     import Foundation
-    import Reactor
-    import Security
-    import WebSocket
+    import ParlorReactor
+    import ParlorSecurity
+    import ParlorWebSocket
 
     /// Opens WebSockets with Parlor's own implementation, which runs on a thread of its own.
     ///

@@ -1,6 +1,6 @@
-import Accounts
-import Operations
-import ServiceKit
+import ParlorAccounts
+import ParlorOperations
+import ParlorServiceKit
 
 await Program(
     "parlor-accounts", "People, their passwords and their sessions.", [.service(AccountsService.self), .operations]

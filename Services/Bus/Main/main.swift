@@ -1,6 +1,6 @@
-import Bus
-import Operations
-import ServiceKit
+import ParlorBus
+import ParlorOperations
+import ParlorServiceKit
 
 await Program("parlor-bus", "The bus: carries events and requests between services.", bus: .none, [.bus, .operations])
     .run()

@@ -1,6 +1,6 @@
-import Contracts
-import GatewayCatalog
-import JSON
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorJSON
 
 /// Everything that the documents show: what the gateway and the services offer, in the order in which it is
 /// shown.

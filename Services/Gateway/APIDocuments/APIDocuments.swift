@@ -1,11 +1,11 @@
-import Contracts
-import GatewayCatalog
-import HTTP
-import JSON
-import Logging
-import Reactor
-import Security
-import ServiceKit
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorHTTP
+import ParlorJSON
+import ParlorLogging
+import ParlorReactor
+import ParlorSecurity
+import ParlorServiceKit
 import Synchronization
 
 /// Serves `openapi.json` and `asyncapi.json`, composed from the current announcements and the gateway's own API.

@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// `asyncapi.json`: the events of sockets (AsyncAPI 3.0). There is a channel for events from clients, one for acks, and
 /// one for each audience of events to clients.

@@ -1,6 +1,6 @@
-import Contracts
-import GatewayCatalog
-import JSON
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorJSON
 
 /// The named schemas of a document. Schemas of the gateway and of required services keep their plain names (`NAME`).
 /// Another service's are `SERVICE.NAME`, so no name changes when a service is added. A required service's schema is

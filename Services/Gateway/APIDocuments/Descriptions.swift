@@ -1,9 +1,9 @@
-import Contracts
-import GatewayCatalog
-import JSON
-import Logging
-import Reactor
-import ServiceKit
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorJSON
+import ParlorLogging
+import ParlorReactor
+import ParlorServiceKit
 import Synchronization
 
 /// The descriptions of services, each asked for once as long as its digest in the manifest stays the same.

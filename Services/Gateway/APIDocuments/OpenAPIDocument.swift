@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// `openapi.json`: all routes (OpenAPI 3.1).
 ///

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// The gateway's own routes and events, in the form of a service's manifest and description.
 package struct OwnAPI: Sendable {

@@ -1,4 +1,4 @@
-import MessageBus
+import ParlorMessageBus
 import Synchronization
 
 /// Passes on the announcements of each service at a bounded rate. The first one passes at once. Of those that

@@ -1,5 +1,5 @@
-import Contracts
-import SocketIO
+import ParlorContracts
+import ParlorSocketIO
 
 /// The announced services: everything that the gateway offers beyond its own endpoints.
 ///

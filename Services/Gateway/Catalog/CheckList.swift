@@ -1,6 +1,6 @@
-import Contracts
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorMessageBus
+import ParlorServiceKit
 
 /// The checks that the operator wants (`CHECKS`). All others are ignored. If one of these is not announced,
 /// the requests that it checks are denied.

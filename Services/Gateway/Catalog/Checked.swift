@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// A route or a socket event, with the checks that its requests must pass before they are forwarded.
 package struct Checked<Declaration: Sendable>: Sendable {

@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import JSON
-import Reactor
-import Security
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorReactor
+import ParlorSecurity
+import ParlorServiceKit
 
 /// The requests of operators: to list the known services, and to forget one.
 extension Directory {

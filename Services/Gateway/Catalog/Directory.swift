@@ -1,11 +1,11 @@
-import Contracts
-import EventLog
-import JSON
-import Logging
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorLogging
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
 import Synchronization
 
 /// Discovers the services on the bus, and follows the event log of each that has one.

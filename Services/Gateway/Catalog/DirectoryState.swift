@@ -1,8 +1,8 @@
-import Contracts
-import JSON
-import Logging
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorLogging
+import ParlorMessageBus
+import ParlorServiceKit
 
 /// The services that the directory knows, and when they announced themselves.
 struct DirectoryState {

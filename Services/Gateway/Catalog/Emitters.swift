@@ -1,6 +1,6 @@
-import Contracts
-import EventLog
-import Logging
+import ParlorContracts
+import ParlorEventLog
+import ParlorLogging
 import Synchronization
 
 /// Decides which service may send clients which events.

@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
 
 /// Requests data that is not in this gateway's memory, from the services that own it.
 package struct EntryFetcher: Sendable {

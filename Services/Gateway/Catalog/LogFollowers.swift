@@ -1,9 +1,9 @@
-import EventLog
-import Logging
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorEventLog
+import ParlorLogging
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
 import Synchronization
 
 /// A receiver of the entries of services' logs, in each log's order. Called on the directory's loop.

@@ -1,8 +1,8 @@
-import Contracts
 import Glibc
-import JSON
-import ServiceKit
-import Workers
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorWorkers
 
 /// A file with the last announced manifests. With it, a gateway that starts while a service is down knows its routes
 /// and its fields' default values.

@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
 import Synchronization
 
 /// Answers the questions of `parlor services` and `parlor forget`, which every gateway gets.

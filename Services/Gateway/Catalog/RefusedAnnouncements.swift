@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// The last refused announcement of each service, with its reason.
 struct RefusedAnnouncements {

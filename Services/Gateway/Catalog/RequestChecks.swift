@@ -1,10 +1,10 @@
-import Contracts
-import JSON
-import Logging
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorLogging
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
 import Synchronization
 
 /// Asks services whether requests of clients may be forwarded to the services that handle them.

@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
 
 /// Sends requests to services on behalf of clients.
 ///

@@ -1,6 +1,6 @@
-import Contracts
-import MessageBus
-import Reactor
+import ParlorContracts
+import ParlorMessageBus
+import ParlorReactor
 
 /// The origin of a request, which is passed on to all work for it.
 package struct RequestOrigin: Sendable {

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// The routes by path. Of two patterns that match, the one with the earlier literal segment wins:
 /// `/rooms/my-rooms` before `/rooms/:roomId`. Of two equal patterns, the first one counts.

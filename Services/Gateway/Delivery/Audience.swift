@@ -1,4 +1,4 @@
-import SocketIO
+import ParlorSocketIO
 
 /// The subscribers of one loop, by room, by person, and all of them. It stays on its loop.
 ///

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// The badges that wait to be composed. Those of one person are composed one after the other, so they are
 /// sent in the log's order, however long a service takes.

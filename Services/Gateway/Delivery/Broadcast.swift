@@ -1,7 +1,7 @@
-import Contracts
-import EventLog
-import GatewayCatalog
-import SocketIO
+import ParlorContracts
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorSocketIO
 
 /// A log entry prepared for all loops, with each emission framed once. A class, as all loops and their replay
 /// buffers share it.

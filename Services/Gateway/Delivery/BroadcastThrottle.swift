@@ -1,5 +1,5 @@
-import Reactor
-import SocketIO
+import ParlorReactor
+import ParlorSocketIO
 
 /// The sockets of a loop.
 protocol BroadcastReceivers: AnyObject {

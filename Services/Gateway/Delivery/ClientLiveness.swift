@@ -1,5 +1,5 @@
-import Contracts
-import Reactor
+import ParlorContracts
+import ParlorReactor
 
 /// The last activity of a client, and the events that it is known to have received.
 ///

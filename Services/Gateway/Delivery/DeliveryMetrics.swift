@@ -1,6 +1,6 @@
-import Contracts
-import EventLog
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorServiceKit
 import Synchronization
 
 /// Metrics of delivery: the position in each log, and the time from a change to clients.

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import RoomViews
+import ParlorContracts
+import ParlorJSON
+import ParlorRoomViews
 
 /// Completes events with the fields that only a gateway can fill in, because only it can ask all services. It
 /// does so for live and for replayed events.

@@ -1,6 +1,6 @@
-import EventLog
-import GatewayPresence
-import Reactor
+import ParlorEventLog
+import ParlorGatewayPresence
+import ParlorReactor
 import Synchronization
 
 /// Receives entries for the clients of every loop. Calls from one thread keep their order.

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// Counts the events of rooms that clients are joining, as they are sent. A client that got one of them must not get an
 /// older state of the room in the ack of its join.

@@ -1,8 +1,8 @@
-import Contracts
-import GatewayPresence
-import JSON
-import Reactor
-import SocketIO
+import ParlorContracts
+import ParlorGatewayPresence
+import ParlorJSON
+import ParlorReactor
+import ParlorSocketIO
 
 extension EventDescription {
     package static let presence = EventDescription(

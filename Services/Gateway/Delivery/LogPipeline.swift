@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import GatewayCatalog
-import GatewayPresence
-import RoomViews
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorGatewayPresence
+import ParlorRoomViews
+import ParlorServiceKit
 
 /// Passes the entries of services' logs through these steps, in this order:
 ///

@@ -1,12 +1,12 @@
-import Contracts
-import Edge
-import EventLog
-import GatewayCatalog
-import GatewayPresence
-import JSON
-import Reactor
-import ServiceKit
-import SocketIO
+import ParlorContracts
+import ParlorEdge
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorGatewayPresence
+import ParlorJSON
+import ParlorReactor
+import ParlorServiceKit
+import ParlorSocketIO
 import Synchronization
 
 /// Delivers events to the clients of one loop: those of logs, in each log's order, and presence and typing.

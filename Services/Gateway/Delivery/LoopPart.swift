@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 
 /// An actor that serves the clients of a loop. Several share the loop, so a call from one into another
 /// (`onLoop`) is synchronous.

@@ -1,6 +1,6 @@
-import Contracts
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorMessageBus
+import ParlorServiceKit
 import Synchronization
 
 /// Answers requests for who has a room open on this gateway, and how recent that information is. Services use

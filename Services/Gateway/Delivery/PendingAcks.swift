@@ -1,5 +1,5 @@
-import Contracts
-import Reactor
+import ParlorContracts
+import ParlorReactor
 
 /// The positions up to which each stream was fanned out to a loop's sockets, and the acks that wait for them.
 struct PendingAcks {

@@ -1,11 +1,11 @@
-import Contracts
-import GatewayCatalog
-import GatewayLimits
-import JSON
-import MessageBus
-import Reactor
-import ServiceKit
-import SocketIO
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
+import ParlorSocketIO
 
 extension EventDescription {
     package static let syncDone = EventDescription(

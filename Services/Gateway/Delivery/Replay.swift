@@ -1,7 +1,7 @@
-import Contracts
-import EventLog
-import GatewayCatalog
-import SocketIO
+import ParlorContracts
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorSocketIO
 
 /// The events that one person missed between two positions in several streams: each stream in order, and all
 /// of them merged by time.

@@ -1,5 +1,5 @@
-import Contracts
-import EventLog
+import ParlorContracts
+import ParlorEventLog
 
 /// The newest entries that a loop has fanned out. Clients that were away briefly are caught up from here,
 /// without requests to services.

@@ -1,4 +1,4 @@
-import EventLog
+import ParlorEventLog
 
 /// The positions from which rooms continue when a socket that sent a cursor joins them: the position of the last
 /// `sync:done`, or the one at which the socket left the room since.

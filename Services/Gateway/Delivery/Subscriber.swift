@@ -1,8 +1,8 @@
-import Contracts
-import Edge
-import GatewayPresence
-import Reactor
-import SocketIO
+import ParlorContracts
+import ParlorEdge
+import ParlorGatewayPresence
+import ParlorReactor
+import ParlorSocketIO
 
 /// A connected socket in the fan-out. It stays on its loop: other code holds it as a `Handle`.
 package final class Subscriber {

@@ -1,7 +1,7 @@
-import Contracts
-import EventLog
-import JSON
-import Security
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorSecurity
 
 /// The positions in every service's event log up to which a client has all events.
 package struct SyncCursor: Sendable, Equatable {

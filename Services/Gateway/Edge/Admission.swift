@@ -1,10 +1,10 @@
-import Contracts
-import GatewayCatalog
-import GatewayLimits
-import HTTP
-import JSON
-import Reactor
-import RoomViews
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
+import ParlorRoomViews
 
 /// A call of a route that may be performed.
 struct AdmittedCall: Sendable {

@@ -1,9 +1,9 @@
-import Contracts
-import GatewayCatalog
-import GatewayLimits
-import JSON
-import Reactor
-import SocketIO
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorJSON
+import ParlorReactor
+import ParlorSocketIO
 
 /// A socket's event, from its arrival to its answer. A class, so that each closure captures only one reference. It
 /// stays on its loop.

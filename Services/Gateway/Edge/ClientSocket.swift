@@ -1,7 +1,7 @@
-import Contracts
-import Delivery
-import Edge
-import Reactor
+import ParlorContracts
+import ParlorDelivery
+import ParlorEdge
+import ParlorReactor
 
 /// A person's connected socket in its front: its identity, and its running and waiting events. It stays on
 /// its loop.

@@ -1,5 +1,5 @@
-import Contracts
-import ServiceKit
+import ParlorContracts
+import ParlorServiceKit
 
 /// Metrics of clients' requests and events. Open connections and disconnects are in `EdgeCounters`.
 package final class EdgeMetrics: Sendable {

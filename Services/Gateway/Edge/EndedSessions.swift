@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 import Synchronization
 
 /// The ended sessions whose access tokens are refused while they could still be valid. A token is checked

@@ -1,9 +1,9 @@
-import Contracts
-import Edge
-import JSON
-import Reactor
-import ServiceKit
-import SocketIO
+import ParlorContracts
+import ParlorEdge
+import ParlorJSON
+import ParlorReactor
+import ParlorServiceKit
+import ParlorSocketIO
 
 /// Answers sockets' events: in the ack if one is requested; otherwise a failure is emitted as
 /// `request:error`.

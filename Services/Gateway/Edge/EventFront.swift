@@ -1,12 +1,12 @@
-import Contracts
-import Delivery
-import Edge
-import GatewayCatalog
-import GatewayLimits
-import JSON
-import Reactor
-import ServiceKit
-import SocketIO
+import ParlorContracts
+import ParlorDelivery
+import ParlorEdge
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorJSON
+import ParlorReactor
+import ParlorServiceKit
+import ParlorSocketIO
 
 /// Serves the events of one loop's sockets: their limits, their order, their requests to services, and their answers.
 package actor EventFront: LoopPart {

@@ -1,15 +1,15 @@
-import APIDocuments
-import Contracts
-import Delivery
-import Edge
-import GatewayCatalog
-import GatewayLimits
-import HTTP
-import JSON
-import Reactor
-import RoomViews
-import ServiceKit
-import WebPage
+import ParlorAPIDocuments
+import ParlorContracts
+import ParlorDelivery
+import ParlorEdge
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
+import ParlorRoomViews
+import ParlorServiceKit
+import ParlorWebPage
 
 /// The endpoints that the gateway serves itself.
 package struct OwnEndpoints: Sendable {

@@ -1,7 +1,7 @@
-import Contracts
-import Edge
-import HTTP
-import JSON
+import ParlorContracts
+import ParlorEdge
+import ParlorHTTP
+import ParlorJSON
 
 extension HTTPResponse {
     /// Returns a response for the caller alone, which may contain tokens: no cache may store it (RFC 6749,

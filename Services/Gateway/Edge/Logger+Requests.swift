@@ -1,6 +1,6 @@
-import Contracts
-import GatewayCatalog
-import ServiceKit
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorServiceKit
 
 extension Logger {
     /// Logs the last line of a request: it was answered, after its event had been sent to this loop's

@@ -1,8 +1,8 @@
-import GatewayCatalog
-import HTTP
-import JSON
-import Operations
-import ServiceKit
+import ParlorGatewayCatalog
+import ParlorHTTP
+import ParlorJSON
+import ParlorOperations
+import ParlorServiceKit
 
 /// Serves `/healthz` and, if enabled on the clients' port, `/readyz` and `/metrics`.
 package final class OperationsEndpoint: Sendable {

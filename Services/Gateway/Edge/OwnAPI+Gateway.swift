@@ -1,9 +1,9 @@
-import APIDocuments
-import Contracts
-import Delivery
-import GatewayCatalog
-import GatewayLimits
-import RoomViews
+import ParlorAPIDocuments
+import ParlorContracts
+import ParlorDelivery
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorRoomViews
 
 extension OwnAPI {
     /// Returns the routes and events that the gateway itself handles.

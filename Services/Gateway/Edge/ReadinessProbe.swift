@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import Synchronization
 
 /// Asks the required services whether they reply, in a limited number of rounds for all who want to know.

@@ -1,13 +1,13 @@
-import Contracts
-import Delivery
-import EventLog
-import GatewayCatalog
-import GatewayLimits
-import GatewayPresence
-import JSON
-import MessageBus
-import RoomViews
-import ServiceKit
+import ParlorContracts
+import ParlorDelivery
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorGatewayPresence
+import ParlorJSON
+import ParlorMessageBus
+import ParlorRoomViews
+import ParlorServiceKit
 
 /// Handles `room:join`, `room:leave` and `message:typing`. The gateway does this itself, as presence belongs
 /// to the socket.

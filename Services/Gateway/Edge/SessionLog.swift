@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
 import Synchronization
 
 /// Follows the log of ended sessions, from as far back as any token could be valid.

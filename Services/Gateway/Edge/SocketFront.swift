@@ -1,14 +1,14 @@
-import Contracts
-import Delivery
-import Edge
-import GatewayCatalog
-import GatewayLimits
-import GatewayPresence
-import JSON
-import Reactor
-import RoomViews
-import ServiceKit
-import SocketIO
+import ParlorContracts
+import ParlorDelivery
+import ParlorEdge
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorGatewayPresence
+import ParlorJSON
+import ParlorReactor
+import ParlorRoomViews
+import ParlorServiceKit
+import ParlorSocketIO
 
 /// Serves the sockets of one loop: their connections, and their ends. `EventFront` serves their events.
 package actor SocketFront: LoopPart {

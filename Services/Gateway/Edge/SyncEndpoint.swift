@@ -1,13 +1,13 @@
-import Contracts
-import Delivery
-import EventLog
-import GatewayCatalog
-import GatewayLimits
-import HTTP
-import JSON
-import Reactor
-import RoomViews
-import ServiceKit
+import ParlorContracts
+import ParlorDelivery
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
+import ParlorRoomViews
+import ParlorServiceKit
 
 /// Serves `GET /api/sync`: the list of rooms with a cursor, and the events missed since one.
 ///

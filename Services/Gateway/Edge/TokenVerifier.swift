@@ -1,8 +1,8 @@
-import Contracts
-import Edge
-import JSON
-import Security
-import ServiceKit
+import ParlorContracts
+import ParlorEdge
+import ParlorJSON
+import ParlorSecurity
+import ParlorServiceKit
 import Synchronization
 
 /// Verifies access tokens, without a request.

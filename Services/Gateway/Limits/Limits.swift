@@ -1,7 +1,7 @@
-import Contracts
-import GatewayCatalog
-import Reactor
-import ServiceKit
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorReactor
+import ParlorServiceKit
 
 /// A request or event that rate limits admitted, until its outcome is known.
 package struct LimitPass: Sendable {

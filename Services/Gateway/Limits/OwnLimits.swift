@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// The rate limits of the gateway's own requests, and of routes and events that name no limit. A service's
 /// limit with one of these names is ignored.

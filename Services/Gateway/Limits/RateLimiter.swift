@@ -1,6 +1,6 @@
-import Contracts
-import Reactor
-import ServiceKit
+import ParlorContracts
+import ParlorReactor
+import ParlorServiceKit
 import Synchronization
 
 /// Counts the actions of people and addresses, and reports when a limit is exceeded. It stores one timestamp

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A message between gateways, on `gateways.*`.
 struct PeerMessage: Sendable {

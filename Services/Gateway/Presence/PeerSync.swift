@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
 
 /// Keeps this gateway's table and the others' in sync. It publishes each change here as it happens, and a
 /// snapshot in parts on request, and applies what the others publish.

@@ -1,7 +1,7 @@
-import Contracts
-import MessageBus
-import Reactor
-import ServiceKit
+import ParlorContracts
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
 import Synchronization
 
 /// Presence: the people who have rooms open or are typing, over all gateways. It lives on one loop of each

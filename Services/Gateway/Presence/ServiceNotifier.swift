@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
 
 /// Tells services who has rooms open on this gateway, if they have a presence subject.
 ///

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 
 /// The timer of each socket that types in a room. The timers stay on their loop.
 struct TypingTimers {

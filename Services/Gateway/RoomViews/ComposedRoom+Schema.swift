@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 extension ComposedRoom {
     /// Returns the schema of a Room with these services' fields.

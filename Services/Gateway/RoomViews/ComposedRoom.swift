@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// A Room as one person sees it, with the values by which lists of rooms are sorted.
 package struct ComposedRoom: Sendable {

@@ -1,11 +1,11 @@
-import Contracts
-import EventLog
-import GatewayCatalog
-import JSON
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
 
 /// Adds services' fields to the messages and people in another service's answer.
 ///

@@ -1,8 +1,8 @@
-import Contracts
-import JSON
-import MessageBus
-import Reactor
-import ServiceClient
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
 
 /// Asks services for their fields of many objects at once. A service that is repeatedly late is not waited for
 /// (`CircuitBreakers`).

@@ -1,8 +1,8 @@
-import Contracts
-import EventLog
-import GatewayCatalog
-import JSON
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorJSON
+import ParlorServiceKit
 import Synchronization
 
 /// Caches services' fields of messages and people, as each person sees them.

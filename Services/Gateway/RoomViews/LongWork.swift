@@ -1,5 +1,5 @@
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Threads for long work of event loops. On a loop it would delay everyone whose socket is there.
 package final class LongWork: Sendable {

@@ -1,7 +1,7 @@
-import Contracts
-import GatewayCatalog
-import JSON
-import Reactor
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorJSON
+import ParlorReactor
 
 /// Completes `room:badges`: the service that emits it provides its own badge, and clients get all badges.
 ///

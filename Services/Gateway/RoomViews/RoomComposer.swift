@@ -1,12 +1,12 @@
-import Contracts
-import GatewayCatalog
-import GatewayLimits
-import GatewayPresence
-import JSON
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorGatewayPresence
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
 
 /// Composes Rooms as one person sees them: sends requests to every contributor at once, for all rooms in one
 /// request, and merges the replies.

@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// The services' fields of a room, by their role. Computed once for many rooms.
 struct RoomFields: Sendable {

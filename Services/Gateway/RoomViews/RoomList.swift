@@ -1,6 +1,6 @@
-import HTTP
-import JSON
-import Security
+import ParlorHTTP
+import ParlorJSON
+import ParlorSecurity
 
 /// A list of rooms as one person sees them, encoded. It also keeps the inputs that no event log records: presence, the
 /// catalog's revision, and the values of services without such a log.

@@ -1,7 +1,7 @@
-import Contracts
-import EventLog
-import JSON
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKit
 import Synchronization
 
 /// Caches people's lists of rooms, with the rooms that have changed since, and the last values of services

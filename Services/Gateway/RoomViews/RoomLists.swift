@@ -1,12 +1,12 @@
-import Contracts
-import EventLog
-import GatewayCatalog
-import GatewayLimits
-import GatewayPresence
-import JSON
-import MessageBus
-import Reactor
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorGatewayPresence
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
 
 /// The person who requests rooms, with the client's address.
 package struct Viewer: Sendable {

@@ -1,5 +1,5 @@
-import Contracts
-import GatewayCatalog
+import ParlorContracts
+import ParlorGatewayCatalog
 
 /// The orders of lists of rooms, always with the latest first.
 package enum RoomSort: Hashable, Sendable {

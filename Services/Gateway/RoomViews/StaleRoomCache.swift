@@ -1,5 +1,5 @@
-import JSON
-import ServiceKit
+import ParlorJSON
+import ParlorServiceKit
 import Synchronization
 
 /// The last contributions of services to people's rooms, for outages. The least recently active person's are

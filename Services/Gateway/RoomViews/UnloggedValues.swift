@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The values in a list of rooms that can change without an entry in a log. To find out whether they have changed, the
 /// gateway asks their services again and compares.

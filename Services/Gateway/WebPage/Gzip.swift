@@ -1,4 +1,4 @@
-import CZlib
+import CParlorZlib
 
 /// Compresses files (RFC 1952), once, as they are sent often.
 enum Gzip {

@@ -1,5 +1,5 @@
-import HTTP
-import Security
+import ParlorHTTP
+import ParlorSecurity
 
 /// A file of the page in the forms that are sent, plain and compressed.
 struct WebFile: Sendable {

@@ -1,5 +1,5 @@
-import HTTP
-import Security
+import ParlorHTTP
+import ParlorSecurity
 import Synchronization
 
 /// The web client: `GET /`, and its files.

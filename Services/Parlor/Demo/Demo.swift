@@ -1,7 +1,7 @@
-import Contracts
 import Glibc
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorMessageBus
+import ParlorServiceKit
 import Synchronization
 
 /// `parlor --demo`: people, rooms and boards to look at, in a folder that is removed when the program stops.

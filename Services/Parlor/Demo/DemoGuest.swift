@@ -1,11 +1,11 @@
-import Contracts
-import EventLog
-import GatewayPresence
-import JSON
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorGatewayPresence
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
 
 /// The third person of a demo. When someone writes in a room, it opens the room, reads, types, and answers.
 ///

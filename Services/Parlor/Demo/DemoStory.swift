@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The actions of Ada, Ben and Cleo in the last days, before someone looks at the rooms of Ada and Ben.
 enum DemoStory {

@@ -1,8 +1,8 @@
-import Contracts
-import JSON
-import MessageBus
-import Security
-import ServiceClient
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceClient
 
 /// Sends the requests of a demo's steps to services, each at its time.
 struct DemoWriter {

@@ -1,7 +1,7 @@
-import Demo
-import Gateway
-import Operations
-import ServiceKit
+import ParlorDemo
+import ParlorGateway
+import ParlorOperations
+import ParlorServiceKit
 
 extension ParlorServices {
     /// Runs all of Parlor in one process, until a signal ends it.

@@ -1,9 +1,9 @@
-import Accounts
-import Elements
-import Messaging
-import Push
-import Rooms
-import ServiceKit
+import ParlorAccounts
+import ParlorElements
+import ParlorMessaging
+import ParlorPush
+import ParlorRooms
+import ParlorServiceKit
 
 /// Parlor's services, in the order in which they start.
 public enum ParlorServices {

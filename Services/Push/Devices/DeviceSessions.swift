@@ -1,12 +1,12 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import Reactor
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
+import ParlorStorage
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Removes devices whose session has ended: by signing out, by revocation, by a refresh token that was used twice,
 /// or because it expired.

@@ -1,7 +1,7 @@
-import Contracts
-import EventLog
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorServiceKit
+import ParlorStorage
 
 /// Creates jobs from the entries of messaging's log.
 struct JobMaker: LogConsumer {

@@ -1,5 +1,5 @@
-import Contracts
-import EventLog
+import ParlorContracts
+import ParlorEventLog
 
 /// An entry of messaging's log that push acts on.
 enum PushEvent: Sendable, Equatable {

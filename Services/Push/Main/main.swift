@@ -1,6 +1,6 @@
-import Operations
-import Push
-import ServiceKit
+import ParlorOperations
+import ParlorPush
+import ParlorServiceKit
 
 await Program(
     "parlor-push", "Devices, and push notifications of unread messages.", [.service(PushService.self), .operations]

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import WebClient
+import ParlorContracts
+import ParlorJSON
+import ParlorWebClient
 
 /// Apple's reasons ("Handling notification responses from APNs"), by the required action.
 enum APNsReasons {

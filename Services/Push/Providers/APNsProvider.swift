@@ -1,9 +1,9 @@
-import Contracts
 import Glibc
-import JSON
-import Security
-import ServiceKit
-import WebClient
+import ParlorContracts
+import ParlorJSON
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorWebClient
 
 /// Apple's push service, over HTTP/2 with a token ("Sending notification requests to APNs", "Handling notification
 /// responses from APNs"). One connection to each of its two environments takes all requests.

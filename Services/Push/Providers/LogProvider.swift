@@ -1,9 +1,9 @@
-import Contracts
 import Glibc
-import JSON
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Writes each notification as a line of JSON: whole to a file, and to standard output without its text and the device's
 /// token, as containers and services keep what a program prints. It needs no account with a push service.

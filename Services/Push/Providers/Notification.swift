@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// A notification for a device, in the terms of Apple's push service, which other providers use as well.
 struct Notification: Sendable {

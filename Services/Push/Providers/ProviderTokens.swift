@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import Security
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorSecurity
+import ParlorServiceKit
 import Synchronization
 
 /// The token with which a team authenticates to Apple's push service. It is created when it is first needed. It is

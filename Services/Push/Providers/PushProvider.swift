@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import WebClient
+import ParlorContracts
+import ParlorServiceKit
+import ParlorWebClient
 
 /// A service that delivers notifications to devices. A provider is one file, and a line in
 /// `PushProviders.all`.

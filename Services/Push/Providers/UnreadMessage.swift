@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// An unread message, as messaging answers.
 struct UnreadMessage: Sendable {

@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import Reactor
-import Security
-import ServiceKit
-import WebClient
+import ParlorContracts
+import ParlorJSON
+import ParlorReactor
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorWebClient
 
 /// POSTs each notification, signed, to a URL of the operator, for push services that Parlor does not support.
 struct WebhookProvider: PushProvider {

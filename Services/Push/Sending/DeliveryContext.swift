@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
 import Synchronization
 
 /// The information from other services that decides whether a job is sent, and its content.

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// The decision about a message whose notification is due.
 enum DeliveryDecision: Sendable, Equatable {

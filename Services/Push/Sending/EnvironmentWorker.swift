@@ -1,8 +1,8 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Sends due jobs in one of the provider's two environments. Each has its own worker, so an unavailable one
 /// does not delay the other.

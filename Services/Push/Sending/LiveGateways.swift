@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
 
 /// Asks the gateways that are alive for the people who have rooms open there.
 final class LiveGateways: Sendable {

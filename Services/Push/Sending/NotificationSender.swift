@@ -1,7 +1,7 @@
-import Contracts
-import ServiceKit
+import ParlorContracts
+import ParlorServiceKit
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Passes notifications of one of the provider's two environments to it, and converts its outcomes to
 /// results.

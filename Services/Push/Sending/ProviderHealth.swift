@@ -1,5 +1,5 @@
-import Contracts
-import ServiceKit
+import ParlorContracts
+import ParlorServiceKit
 import Synchronization
 
 /// The health of one of the provider's environments. If no attempt succeeds, notifications are tried one at a

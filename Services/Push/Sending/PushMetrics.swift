@@ -1,5 +1,5 @@
-import Contracts
-import ServiceKit
+import ParlorContracts
+import ParlorServiceKit
 import Synchronization
 
 /// The metrics of push. Several instances on one database share the jobs, and each of them reports all.

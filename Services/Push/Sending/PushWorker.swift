@@ -1,7 +1,7 @@
-import Contracts
-import ServiceKit
-import Storage
-import Workers
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
+import ParlorWorkers
 
 /// Claims due jobs, checks whether they are still worth sending, and has the provider send them, many at a
 /// time.

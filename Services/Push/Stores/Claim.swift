@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// A claimed job, and the device's state at that time.
 struct Claim: Sendable {

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// An installation of the app that can be notified.
 struct Device: Sendable, Equatable {

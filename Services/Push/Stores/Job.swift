@@ -1,5 +1,5 @@
-import Contracts
-import Security
+import ParlorContracts
+import ParlorSecurity
 
 /// A notification to send to one device. Its row is inserted in the transaction that stores the position in the log.
 /// It is deleted once the notification is sent or not worth sending.

@@ -1,8 +1,8 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Records the jobs that this process has claimed, by lease, and stores their results: many in one transaction, as
 /// no one waits for them. If a crash prevents that, the notifications are sent again under the same ids.

@@ -1,6 +1,6 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
 
 /// The SQL of jobs and of the leases with which they are claimed, in the transaction of a connection.
 struct JobsStore {

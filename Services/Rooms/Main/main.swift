@@ -1,5 +1,5 @@
-import Operations
-import Rooms
-import ServiceKit
+import ParlorOperations
+import ParlorRooms
+import ParlorServiceKit
 
 await Program("parlor-rooms", "Rooms, their participants and names.", [.service(RoomsService.self), .operations]).run()

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The claims of an access token. Accounts writes them; gateways read them without a request.
 public struct AccessClaims: Sendable, Equatable {

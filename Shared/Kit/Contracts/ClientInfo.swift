@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The client that sent a request, as the gateway sees it. The gateway adds it to the requests of a route with
 /// `Route.wantsClient`.

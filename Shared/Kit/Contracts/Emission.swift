@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// An event for clients and its audience, ready to send.
 public struct Emission: Sendable {

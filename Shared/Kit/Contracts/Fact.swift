@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A change in a service's domain, for other services. The content that it lacks, such as a message's text, is in the
 /// first event for clients after it.

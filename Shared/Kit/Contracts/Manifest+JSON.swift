@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 extension Manifest {
     public var json: JSONValue {

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A declaration of everything that a service offers. Gateways know its routes, events and badges only from
 /// here.

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The request at `Subject.openRooms(of:)`. For each given room and person it asks two things: which of the person's
 /// sockets have the room open on this gateway, and which entries of the stream each of these sockets certainly has.

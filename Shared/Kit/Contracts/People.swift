@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The sender of a request, as the gateway read it from a verified token. Its name may be older
 /// than the person's current one.

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The position of an entry in a service's event log.
 public struct StreamPosition: Sendable, Equatable {

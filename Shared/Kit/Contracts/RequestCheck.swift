@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A request that gateways make before they forward a request to another service. A reply to the check allows the
 /// other request, and an error denies it.

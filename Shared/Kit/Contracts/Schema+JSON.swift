@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 // These schemas come from other programs, which may be written in another language. A schema may be wrong or hostile.
 // Only known and well-formed parts are kept, so a document that contains such a schema stays valid.

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A JSON Schema (2020-12): the form of a value in the public API. It is for readers of `openapi.json` and
 /// `asyncapi.json`; no request is checked against it.

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 extension ServiceDescription {
     public var json: JSONValue {

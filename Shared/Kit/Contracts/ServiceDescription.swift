@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A service's own words about what its manifest offers: texts and schemas for `openapi.json` and
 /// `asyncapi.json`. Every part is optional.

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// An error code as clients see it, with its HTTP status. The codes of the public contract are members; a service
 /// may have codes of its own.

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// An operator's question to all gateways, on `Subject.listServices` or `Subject.forgetService`.
 public struct OperatorQuestion: Sendable, Equatable {

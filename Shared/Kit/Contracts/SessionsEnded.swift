@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// Sessions of one person that ended together. They are written as the only emission of an entry, in the log of the
 /// service that ends them (`Manifest.logsEndedSessions`). The entry is for gateways and push, and is never sent to a

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The objects of the public API, other than Rooms, to which services add fields. A route declares which of them
 /// it answers with (`Route.shows`).

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The state of one part of a running program: a service or a gateway.
 public struct StatusReport: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 // Events to people who are not participants of the entry's room, and the search for them in a log.
 extension Emission {

@@ -1,5 +1,5 @@
-import Contracts
-import Storage
+import ParlorContracts
+import ParlorStorage
 
 // The owner's replies to followers that missed entries of its log, or need its end.
 extension EventLog {

@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import Storage
-import Workers
+import ParlorContracts
+import ParlorJSON
+import ParlorStorage
+import ParlorWorkers
 
 /// The log of changes in a service's own database, written in the transaction of the change.
 ///

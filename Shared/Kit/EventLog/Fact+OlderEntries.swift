@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 // Support for entries without a fact, from older processes that did not know that fact yet. Only the events for
 // clients show what happened. Logs contain such entries during a rolling upgrade, for a day after it, and as the

@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceClient
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceClient
 import Synchronization
 
 /// A client that requests pages from the owners of event logs.

@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorStorage
 import Synchronization
 
 /// A change in a service's event log: the events to send to clients, and the fact for other services.

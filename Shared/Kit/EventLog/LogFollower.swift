@@ -1,8 +1,8 @@
-import Contracts
-import Logging
-import MessageBus
-import Reactor
-import ServiceClient
+import ParlorContracts
+import ParlorLogging
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
 import Synchronization
 
 /// Follows a service's event log: it delivers each entry once, in order, from the log's end when that is first known.

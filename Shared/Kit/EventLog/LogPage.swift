@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceClient
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceClient
 
 /// A request for entries of a service's log (`Subject.logPage`). Its owner replies with a `LogPage`.
 public struct LogQuery: Sendable, Equatable {

@@ -1,6 +1,6 @@
-import Contracts
-import Logging
-import Storage
+import ParlorContracts
+import ParlorLogging
+import ParlorStorage
 import Synchronization
 
 /// Keeps an event log from growing without limit: entries are deleted when they are a day old.

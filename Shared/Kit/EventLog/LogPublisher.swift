@@ -1,8 +1,8 @@
-import Contracts
-import JSON
-import Logging
-import MessageBus
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorLogging
+import ParlorMessageBus
+import ParlorStorage
 import Synchronization
 
 /// Publishes a service's log on the bus: each entry after its commit, and announcements with the

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import Synchronization
 
 /// Requests the ends of event logs from their owners, with one request to each for all callers that wait at the time.

@@ -1,8 +1,8 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceClient
-import Workers
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceClient
+import ParlorWorkers
 
 /// A page of all that a log's owner has, for followers that missed entries of its log (`Subject.snapshot`).
 ///

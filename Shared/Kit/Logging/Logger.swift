@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// Structured logs: text on a terminal, otherwise one JSON object per line.
 ///

@@ -1,7 +1,7 @@
-import Edge
-import HTTP
-import Reactor
-import ServiceKit
+import ParlorEdge
+import ParlorHTTP
+import ParlorReactor
+import ParlorServiceKit
 
 extension ComponentFactory {
     /// The endpoints for operators, if `OPS_PORT` is set. It must be the last of a program's components, as

@@ -1,6 +1,6 @@
-import Contracts
-import Logging
-import MessageBus
+import ParlorContracts
+import ParlorLogging
+import ParlorMessageBus
 import Synchronization
 
 /// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, whose errors have a code that

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
 
 /// Reads the answer to one request: what the service replied, or the `ServiceError` for the reason why there is no
 /// reply. Faults of the service are noted.

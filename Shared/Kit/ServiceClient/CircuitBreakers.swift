@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import Synchronization
 
 /// A circuit breaker for each subject that people wait for: it opens after several late answers in a row.

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
 
 /// The number of ids in one question, and their size in bytes. A client may have sent long ones.
 private let (maxIDs, maxBytes) = (1000, 128 * 1024)

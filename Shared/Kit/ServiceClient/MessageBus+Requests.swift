@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
 
 extension MessageBus {
     /// Sends a request to a service, and reads its reply.

@@ -1,5 +1,5 @@
-import Contracts
-import MessageBus
+import ParlorContracts
+import ParlorMessageBus
 
 // On a bus within a process, a reply is passed on as this object, not as JSON.
 

@@ -1,4 +1,4 @@
-import HTTP
+import ParlorHTTP
 
 /// The origins whose pages may use the server from a browser (CORS, in the Fetch standard): any, or those listed.
 ///

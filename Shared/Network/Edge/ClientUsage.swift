@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import Synchronization
 
 /// The resources that clients hold, over all loops: in total, by address, and bytes also by person.

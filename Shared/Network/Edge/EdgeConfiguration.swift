@@ -1,6 +1,6 @@
-import HTTP
-import Reactor
-import SocketIO
+import ParlorHTTP
+import ParlorReactor
+import ParlorSocketIO
 
 /// The endpoints of an `EdgeServer`, and its limits.
 public struct EdgeConfiguration: Sendable {

@@ -1,7 +1,7 @@
-import HTTP
-import JSON
-import Reactor
-import SocketIO
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
+import ParlorSocketIO
 
 /// The application behind HTTP requests. There is one for each loop, and it is called on that loop only.
 public protocol RequestDelegate: AnyObject {

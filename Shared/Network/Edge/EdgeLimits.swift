@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 
 /// The limits of the connections, sockets and memory that clients may hold at once: in total, over all loops, and from
 /// one address (`IPAddress.subscriber`).

@@ -1,8 +1,8 @@
 import Glibc
-import HTTP
-import Reactor
-import Security
-import SocketIO
+import ParlorHTTP
+import ParlorReactor
+import ParlorSecurity
+import ParlorSocketIO
 
 /// The part of an `EdgeServer` on one loop: its connections, its sessions, its delegates.
 final class EdgeLoop {

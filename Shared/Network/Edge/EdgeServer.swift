@@ -1,5 +1,5 @@
-import Reactor
-import Security
+import ParlorReactor
+import ParlorSecurity
 
 /// HTTP, WebSocket and Socket.IO on one port, served by all the loops of a group.
 ///

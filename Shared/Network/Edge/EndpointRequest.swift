@@ -1,6 +1,6 @@
-import HTTP
-import Security
-import SocketIO
+import ParlorHTTP
+import ParlorSecurity
+import ParlorSocketIO
 
 /// A request to an endpoint: a handshake, a poll, a POST, or an upgrade to WebSocket.
 struct EndpointRequest {

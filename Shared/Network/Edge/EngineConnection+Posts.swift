@@ -1,4 +1,4 @@
-import SocketIO
+import ParlorSocketIO
 
 /// A POST of which some packets wait for their turn. Its session counts its bytes.
 struct Post {

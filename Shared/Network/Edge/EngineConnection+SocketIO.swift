@@ -1,6 +1,6 @@
-import JSON
-import Security
-import SocketIO
+import ParlorJSON
+import ParlorSecurity
+import ParlorSocketIO
 
 /// The translation between Engine.IO messages and Socket.IO packets.
 extension EngineConnection {

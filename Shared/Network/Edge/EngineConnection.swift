@@ -1,6 +1,6 @@
-import HTTP
-import Reactor
-import SocketIO
+import ParlorHTTP
+import ParlorReactor
+import ParlorSocketIO
 
 /// An Engine.IO session on its loop: performs its state machines' actions, with connections and timers.
 final class EngineConnection: Waiting, WebSocketReceiver {

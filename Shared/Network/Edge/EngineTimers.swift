@@ -1,5 +1,5 @@
-import Reactor
-import SocketIO
+import ParlorReactor
+import ParlorSocketIO
 
 /// The timers of one session. They refer to it `unowned`, so all are cancelled before it is released.
 struct EngineTimers {

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import Synchronization
 
 /// The number of clients that each loop of a server could evict for a newcomer, readable from any thread.

@@ -1,5 +1,5 @@
-import HTTP
-import Reactor
+import ParlorHTTP
+import ParlorReactor
 
 /// Takes the requests of one connection within their clients' shares of the loop's time.
 ///

@@ -1,5 +1,5 @@
-import HTTP
-import Reactor
+import ParlorHTTP
+import ParlorReactor
 
 /// The bytes that are counted as buffered for an HTTP connection (`ClientUsage`), and the client that they
 /// count for.

@@ -1,5 +1,5 @@
-import HTTP
-import Reactor
+import ParlorHTTP
+import ParlorReactor
 
 /// An HTTP connection. It processes requests one after the other, and answers each before it looks at the next.
 ///

@@ -1,5 +1,5 @@
-import HTTP
-import Reactor
+import ParlorHTTP
+import ParlorReactor
 
 /// The deadlines by which a client must send the expected bytes and read its answers, with one timer for
 /// both.

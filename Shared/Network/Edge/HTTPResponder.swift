@@ -1,6 +1,6 @@
-import HTTP
-import Reactor
-import Security
+import ParlorHTTP
+import ParlorReactor
+import ParlorSecurity
 import Synchronization
 
 /// Answers one request, once. If it is released unanswered, the answer is 500.

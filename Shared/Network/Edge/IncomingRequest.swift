@@ -1,5 +1,5 @@
-import HTTP
-import Reactor
+import ParlorHTTP
+import ParlorReactor
 
 /// A request whose head has arrived; its body may still be arriving. It is counted for its client and passed to the
 /// code that serves its path.

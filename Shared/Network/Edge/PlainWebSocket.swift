@@ -1,4 +1,4 @@
-import WebSocket
+import ParlorWebSocket
 
 /// A WebSocket without Engine.IO that passes its client's messages to a closure. On its loop only.
 package final class PlainWebSocket: WebSocketReceiver {

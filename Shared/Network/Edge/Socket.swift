@@ -1,7 +1,7 @@
-import HTTP
-import JSON
-import Reactor
-import SocketIO
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
+import ParlorSocketIO
 
 /// A handle of one client, whatever transport it uses. To be used on its loop only. Two handles of one client
 /// are equal.

@@ -1,5 +1,5 @@
 import Glibc
-import Reactor
+import ParlorReactor
 
 /// Shares a loop's time among addresses: none may use more than its share to have its requests and messages
 /// processed.

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 
 /// The clients of one loop that could be evicted for a newcomer: connections that have no request under way, and
 /// sockets that have not connected. The one that has waited longest goes first.

@@ -1,6 +1,6 @@
-import HTTP
-import Reactor
-import WebSocket
+import ParlorHTTP
+import ParlorReactor
+import ParlorWebSocket
 
 /// The receiver of a WebSocket's messages.
 protocol WebSocketReceiver: AnyObject {

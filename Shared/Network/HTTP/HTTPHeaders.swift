@@ -1,4 +1,4 @@
-import Text
+import ParlorText
 
 /// The fields of a message's head, in the order they were written. Names are compared without regard to case.
 ///

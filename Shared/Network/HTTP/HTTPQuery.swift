@@ -1,4 +1,4 @@
-import Text
+import ParlorText
 
 /// The items of a query in the form that browsers and URL libraries write (WHATWG URL, section 5.1): `a=1&b=two+words`.
 public struct HTTPQuery: Sendable {

@@ -1,4 +1,4 @@
-import Security
+import ParlorSecurity
 
 /// A packet of Engine.IO 4 that was received.
 public struct EnginePacket: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// An Engine.IO session, with a client that uses long-polling, WebSocket, or both during an upgrade.
 ///

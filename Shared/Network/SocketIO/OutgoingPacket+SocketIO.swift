@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// Socket.IO's packets, each in an Engine.IO message without attachments.
 extension OutgoingPacket {

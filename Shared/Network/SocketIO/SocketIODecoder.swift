@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// Combines packets with the binary messages that follow them.
 ///

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A packet of Socket.IO 5 that was received.
 public struct SocketIOPacket: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The settings in which a server's Socket.IO may differ from the reference server's.
 public struct SocketIOConfiguration: Sendable {

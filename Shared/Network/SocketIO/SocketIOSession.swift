@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The Socket.IO layer of one Engine.IO session: its namespaces and the packets in them.
 ///

@@ -1,5 +1,5 @@
-import CCurl
-import Workers
+import CParlorCurl
+import ParlorWorkers
 
 /// A request while libcurl performs it.
 ///

@@ -1,7 +1,7 @@
-import CCurl
+import CParlorCurl
 import Glibc
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Sends requests to a few servers, over one connection each if the server speaks HTTP/2, on one thread of
 /// its own (libcurl's multi interface). No call blocks.

@@ -1,4 +1,4 @@
-import Security
+import ParlorSecurity
 
 /// The client's part of the opening handshake (RFC 6455, section 4.1).
 public struct WebSocketClientHandshake: Sendable {

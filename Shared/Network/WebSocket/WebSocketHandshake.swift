@@ -1,4 +1,4 @@
-import Security
+import ParlorSecurity
 
 /// The server's part of the opening handshake (RFC 6455, section 4.2). It reads the request's fields through
 /// a closure, so that it does not depend on an HTTP module.

@@ -1,4 +1,4 @@
-import Text
+import ParlorText
 
 /// Checks a text against RFC 8259, in one pass and without recursion: nesting takes a bit for each level, and
 /// no stack.

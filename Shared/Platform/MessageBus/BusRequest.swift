@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 import Synchronization
 
 /// The content of an event or a reply. It is sent as JSON between processes; the in-process bus passes it on

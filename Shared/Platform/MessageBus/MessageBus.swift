@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 import Synchronization
 
 /// Connects services: events go to all subscribers, requests to one instance of the service that serves them.

@@ -1,5 +1,5 @@
 import Glibc
-import Workers
+import ParlorWorkers
 
 extension EventLoop {
     /// The loop of the calling thread.

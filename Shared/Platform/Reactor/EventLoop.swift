@@ -1,7 +1,7 @@
-import CLinux
+import CParlorLinux
 import Glibc
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// A thread with an epoll, which runs connections, timers and tasks one after the other.
 ///

@@ -1,7 +1,7 @@
-import CLinux
+import CParlorLinux
 import Glibc
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// The event loops of a process.
 ///

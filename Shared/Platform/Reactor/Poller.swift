@@ -1,4 +1,4 @@
-import CLinux
+import CParlorLinux
 import Glibc
 
 /// An object whose descriptor a loop watches: a connection, a listening socket, a connect in progress.

@@ -1,4 +1,4 @@
-import CLinux
+import CParlorLinux
 import Glibc
 
 /// A non-blocking TCP socket's descriptor and the calls on it. A plain value: its owner closes it.

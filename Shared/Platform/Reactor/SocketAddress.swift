@@ -1,4 +1,4 @@
-import CLinux
+import CParlorLinux
 import Glibc
 
 /// An IPv4 or IPv6 address with its port, as the socket calls take it.

@@ -1,4 +1,4 @@
-import CLinux
+import CParlorLinux
 import Glibc
 
 /// A listening TCP port, with a socket for each event loop: the kernel distributes connections among them.

@@ -1,4 +1,4 @@
-import CLinux
+import CParlorLinux
 import Glibc
 import Synchronization
 

@@ -1,4 +1,4 @@
-import CLinux
+import CParlorLinux
 import Glibc
 
 /// A joinable thread of the system with a name.

@@ -1,11 +1,11 @@
-import CCrypto
+import CParlorCrypto
 
 /// SHA-256 (RFC 6234).
 public enum SHA256 {
     public static func hash(_ bytes: some Collection<UInt8>) -> [UInt8] {
         contiguous(bytes) { input in
             [UInt8](unsafeUninitializedCapacity: Int(SHA256_DIGEST_LENGTH)) { digest, count in
-                _ = CCrypto.SHA256(input.baseAddress, input.count, digest.baseAddress)
+                _ = CParlorCrypto.SHA256(input.baseAddress, input.count, digest.baseAddress)
                 count = Int(SHA256_DIGEST_LENGTH)
             }
         }
@@ -24,7 +24,7 @@ public enum SHA1 {
     public static func hash(_ bytes: some Collection<UInt8>) -> [UInt8] {
         contiguous(bytes) { input in
             [UInt8](unsafeUninitializedCapacity: Int(SHA_DIGEST_LENGTH)) { digest, count in
-                _ = CCrypto.SHA1(input.baseAddress, input.count, digest.baseAddress)
+                _ = CParlorCrypto.SHA1(input.baseAddress, input.count, digest.baseAddress)
                 count = Int(SHA_DIGEST_LENGTH)
             }
         }

@@ -1,4 +1,4 @@
-import CCrypto
+import CParlorCrypto
 
 /// A key and the algorithm that it is for.
 public struct JSONWebKey: Sendable {

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A signed set of claims (RFC 7519, RFC 7515 in its compact form).
 public enum JSONWebToken {

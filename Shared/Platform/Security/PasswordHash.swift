@@ -1,4 +1,4 @@
-import CCrypto
+import CParlorCrypto
 
 /// A stored password: scrypt (RFC 7914) with its salt and its cost, so that the cost can rise later.
 ///

@@ -1,4 +1,4 @@
-import CCrypto
+import CParlorCrypto
 import Synchronization
 
 /// A source of random bytes: the system, or a seed in a test.

@@ -1,4 +1,4 @@
-import Workers
+import ParlorWorkers
 
 /// The limits of a database; the defaults are for one service on one machine.
 public struct DatabaseConfiguration: Sendable {

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A row of a result, with columns from 0.
 ///

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A value as both engines store it. Times are integers, in milliseconds since 1970, UTC.
 public enum SQLValue: Sendable, Equatable {

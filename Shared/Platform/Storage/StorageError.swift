@@ -1,4 +1,4 @@
-import Workers
+import ParlorWorkers
 
 /// A failure of a database that is not our own mistake.
 public enum StorageError: Error, Equatable, CustomStringConvertible {

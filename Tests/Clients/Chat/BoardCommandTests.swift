@@ -3,7 +3,7 @@ import ParlorClient
 import ParlorClientTesting
 import Testing
 
-@testable import Chat
+@testable import ParlorChat
 
 @MainActor
 @Suite("parlor-chat: commands that change the board", .timeLimit(.minutes(1)))

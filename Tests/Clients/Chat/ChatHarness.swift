@@ -3,7 +3,7 @@ import ParlorClient
 import ParlorClientTesting
 import Testing
 
-@testable import Chat
+@testable import ParlorChat
 
 /// Ada's parlor-chat on a scripted server. The test presses her keys and reads her screen.
 @MainActor

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chat
+@testable import ParlorChat
 
 @Suite("The command line of parlor-chat")
 struct ChatOptionsTests {

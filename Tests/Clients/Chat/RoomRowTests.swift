@@ -3,7 +3,7 @@ import ParlorClient
 import ParlorClientTesting
 import Testing
 
-@testable import Chat
+@testable import ParlorChat
 
 @MainActor
 @Suite("parlor-chat: rows of the list, and its status", .timeLimit(.minutes(1)))

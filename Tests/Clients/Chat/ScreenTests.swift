@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Chat
+@testable import ParlorChat
 
 @Suite("Screens")
 struct ScreenTests {

@@ -4,7 +4,7 @@ import Testing
 
 import class ParlorClientTesting.TemporaryFolder
 
-@testable import Chat
+@testable import ParlorChat
 
 @Suite("parlor-chat's folders of servers")
 final class ServerFolderTests {

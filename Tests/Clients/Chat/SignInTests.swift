@@ -3,7 +3,7 @@ import ParlorClient
 import ParlorClientTesting
 import Testing
 
-@testable import Chat
+@testable import ParlorChat
 
 @MainActor
 @Suite("Signing in and out", .timeLimit(.minutes(1)))

@@ -1,7 +1,7 @@
 import ParlorClientTesting
 import Testing
 
-@testable import Chat
+@testable import ParlorChat
 
 @Suite("A terminal's keys and columns")
 struct TerminalTests {

@@ -1,11 +1,11 @@
-import Contracts
-import Elements
-import EventLog
-import JSON
-import Messaging
-import Rooms
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorElements
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessaging
+import ParlorRooms
+import ParlorServiceKit
+import ParlorStorage
 import TestClients
 
 /// The contents of the databases after all writing has ended.

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The identity of an emitted event: 64 bits of FNV-1a over its name and data.
 struct EventKey: Hashable, Sendable {

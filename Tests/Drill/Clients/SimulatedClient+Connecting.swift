@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 extension SimulatedClient {

@@ -1,7 +1,7 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
+import ParlorTestSupport
 import TestClients
-import TestSupport
 
 extension SimulatedClient {
     private enum Doing: CaseIterable {

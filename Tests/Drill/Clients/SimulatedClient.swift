@@ -1,7 +1,7 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
+import ParlorTestSupport
 import TestClients
-import TestSupport
 
 /// A person's client: keeps a socket, has its rooms open, and records acknowledgements and events.
 ///

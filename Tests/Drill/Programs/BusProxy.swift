@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 
 /// A proxy between one program and the bus, with injected faults.
 actor BusProxy {

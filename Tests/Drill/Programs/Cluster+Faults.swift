@@ -1,6 +1,6 @@
 import Glibc
-import Reactor
-import TestSupport
+import ParlorReactor
+import ParlorTestSupport
 
 extension Cluster {
     /// - Parameter crashPoint: the point at which its successor kills itself.

@@ -1,8 +1,8 @@
 import Glibc
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
+import ParlorTestSupport
 import TestClients
-import TestSupport
 
 /// All executables as separate processes, each with the bus behind a proxy. A process that ends is
 /// started again; `Cluster+Faults` injects faults.

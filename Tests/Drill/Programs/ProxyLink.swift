@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 
 /// One connection through a proxy, as the handler of both ends.
 final class ProxyLink: ChannelHandler {

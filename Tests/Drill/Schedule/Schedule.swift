@@ -1,4 +1,4 @@
-import TestSupport
+import ParlorTestSupport
 
 /// The faults and their times, all derived from the seed and the length.
 ///

@@ -1,11 +1,11 @@
-import Contracts
 import Foundation
-import HTTP
-import Security
-import TestSupport
+import ParlorContracts
+import ParlorHTTP
+import ParlorSecurity
+import ParlorTestSupport
 
-@testable import Edge
-@testable import Reactor
+@testable import ParlorEdge
+@testable import ParlorReactor
 
 extension FuzzTarget {
     /// Addresses, ranges of them, X-Forwarded-For, and the ids that a client may choose or bring back.

@@ -1,7 +1,7 @@
-import JSON
+import ParlorJSON
 
-@testable import Bus
-@testable import MessageBus
+@testable import ParlorBus
+@testable import ParlorMessageBus
 
 extension FuzzTarget {
     /// Lines of a peer, as the client and the broker read them.

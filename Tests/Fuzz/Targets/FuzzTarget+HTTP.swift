@@ -1,4 +1,4 @@
-@testable import HTTP
+@testable import ParlorHTTP
 
 extension FuzzTarget {
     /// Requests with and without bodies, pipelined, under limits that small inputs reach.

@@ -1,5 +1,5 @@
 import Foundation
-import JSON
+import ParlorJSON
 
 extension FuzzTarget {
     /// A text, compared with Foundation's reading of it.

@@ -1,7 +1,7 @@
-import Contracts
-import WebClient
+import ParlorContracts
+import ParlorWebClient
 
-@testable import Push
+@testable import ParlorPush
 
 extension FuzzTarget {
     /// An answer of Apple's service or a webhook: a status and a body.

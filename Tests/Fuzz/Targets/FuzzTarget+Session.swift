@@ -1,6 +1,6 @@
-import JSON
+import ParlorJSON
 
-@testable import SocketIO
+@testable import ParlorSocketIO
 
 extension FuzzTarget {
     /// Both layers of one connection, driven as by the edge, with events in any order.

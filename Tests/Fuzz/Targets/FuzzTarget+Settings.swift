@@ -1,10 +1,10 @@
-import Contracts
-import JSON
-import Reactor
+import ParlorContracts
+import ParlorJSON
+import ParlorReactor
 
-@testable import EventLog
-@testable import MessageBus
-@testable import ServiceKit
+@testable import ParlorEventLog
+@testable import ParlorMessageBus
+@testable import ParlorServiceKit
 
 extension FuzzTarget {
     /// Values of settings: refused, or accepted and usable.

@@ -1,7 +1,7 @@
 import Foundation
-import JSON
+import ParlorJSON
 
-@testable import SocketIO
+@testable import ParlorSocketIO
 
 extension FuzzTarget {
     /// Bodies of POSTs: a parsed one can be written, and is then the same.

@@ -1,15 +1,15 @@
-import Contracts
-import EventLog
 import Foundation
-import JSON
-import ServiceKit
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKit
+import ParlorTestSupport
 
-@testable import Accounts
-@testable import Delivery
-@testable import GatewayEdge
-@testable import Messaging
-@testable import Security
+@testable import ParlorAccounts
+@testable import ParlorDelivery
+@testable import ParlorGatewayEdge
+@testable import ParlorMessaging
+@testable import ParlorSecurity
 
 extension FuzzTarget {
     private static let secret = Array("a secret of thirty-two bytes, at the least".utf8)

@@ -1,4 +1,4 @@
-import WebSocket
+import ParlorWebSocket
 
 extension FuzzTarget {
     /// Bytes of a peer, read in the role that the first byte selects.

@@ -1,4 +1,4 @@
-import WebSocket
+import ParlorWebSocket
 
 /// A second, plain implementation of RFC 6455 over all bytes at once, with which the parser has to
 /// agree.

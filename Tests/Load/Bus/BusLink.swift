@@ -1,6 +1,6 @@
 import Glibc
+import ParlorTestSupport
 import TestClients
-import TestSupport
 
 /// One connection to a broker, on plain system calls: each write is one call. The load does not use
 /// `Reactor`, whose event loops Parlor's broker runs on.

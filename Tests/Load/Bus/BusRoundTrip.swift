@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// Requests through a broker, one at a time, each answered at once with as many bytes.

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// Events from one publisher to one subscriber, at the highest rate with a fixed number under way

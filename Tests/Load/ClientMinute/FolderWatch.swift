@@ -1,6 +1,6 @@
 import Glibc
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Counts what a program writes into a folder and the folders in it (inotify(7)), for the rest of the process.
 ///

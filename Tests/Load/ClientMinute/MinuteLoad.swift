@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// What others do in an app's minute: they share rooms with its person, and send messages into one of them.

@@ -1,6 +1,6 @@
-import Reactor
+import ParlorReactor
+import ParlorWebSocket
 import TestClients
-import WebSocket
 
 /// Sockets that all receive the same messages, and their ledger: how many sockets have received each
 /// message, and whether all received the same one.

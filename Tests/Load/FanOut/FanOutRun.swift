@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// Messages to an audience: at the highest rate with a few in flight, then at a steady rate.

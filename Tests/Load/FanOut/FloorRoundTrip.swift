@@ -1,6 +1,6 @@
-import Reactor
+import ParlorReactor
+import ParlorTestSupport
 import TestClients
-import TestSupport
 
 /// The round trip of a frame through `bench-floor`: the shortest possible answer of any server on
 /// this machine at this time.

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// The sender to `bench-floor`. It receives everything, too, and discards it.

@@ -1,8 +1,8 @@
 import Glibc
-import Reactor
-import Security
+import ParlorReactor
+import ParlorSecurity
+import ParlorWebSocket
 import TestClients
-import WebSocket
 
 /// A socket that counts broadcasts, and reads only what identifies each message: the load has one
 /// core, and over a million deliveries a second.

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// Processor time per delivery of `message:new:global` to a hundred up to fifteen thousand sockets,

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// `GET /api/rooms/my-rooms` of people with ten to ten thousand rooms, each time with a new message in one of them.

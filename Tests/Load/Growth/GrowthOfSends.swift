@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// `message:send` in rooms of a hundred to a million messages of one large database, and in a room

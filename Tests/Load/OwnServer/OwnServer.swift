@@ -1,7 +1,7 @@
 import Glibc
-import Reactor
+import ParlorReactor
+import ParlorTestSupport
 import TestClients
-import TestSupport
 
 /// A Parlor that the measurement starts and stops itself, on a folder of its own.
 final class OwnServer {

@@ -1,6 +1,6 @@
 import Glibc
-import Messaging
-import Storage
+import ParlorMessaging
+import ParlorStorage
 import TestClients
 
 /// Old messages, written directly into the database of a stopped server as messaging would have

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 
 /// The durations of a repeated operation.
 struct Latencies {

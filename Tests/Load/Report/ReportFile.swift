@@ -1,5 +1,5 @@
 import Glibc
-import JSON
+import ParlorJSON
 import TestClients
 
 /// The rows as JSON: `{"command", "rows": [{"name", "figures": {name: value}, "faults"}]}`, times

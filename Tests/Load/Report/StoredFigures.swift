@@ -1,5 +1,5 @@
 import Glibc
-import JSON
+import ParlorJSON
 import TestClients
 
 /// The ratios of an earlier run, to compare with the next: `{row: {figure: value}}`, a row on each

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// Parlor's broker and nats-server, in turns: events in writes of several sizes, and a request's round trip.

@@ -1,6 +1,6 @@
 import Foundation
 import ParlorClient
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// A minute of an app on a real server: its person has many rooms, and others send messages into the one that is open.

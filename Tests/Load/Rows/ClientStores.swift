@@ -1,6 +1,6 @@
 import Foundation
 import ParlorClient
-import Reactor
+import ParlorReactor
 
 /// The client library's own share of a person's waits. A stand-in takes the server's place: it cannot
 /// be reached, or has nothing to send.

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// `message:new:global` to everyone connected, sent by one person and received by strangers, and the same bytes through

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// A room that a thousand sockets have joined: each gets every message, and `message:new:global` after it.

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements.

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// Notifications to a fake Apple server, and what they cost the senders of messages.

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// A repeated call on several connections at once, for a time. Run once.

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// Clients that reconnect within one second, as after a deployment or an outage: each gets what it

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// A client that was away, with a cursor and the messages sent since then. One without a cursor is

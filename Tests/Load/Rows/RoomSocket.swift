@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// A socket in one room, which sends there and keeps the ledger of its events.

@@ -1,11 +1,11 @@
-import CSQLite
-import EventLog
+import CParlorSQLite
 import Glibc
-import Messaging
-import Reactor
-import Storage
+import ParlorEventLog
+import ParlorMessaging
+import ParlorReactor
+import ParlorStorage
+import ParlorTestSupport
 import TestClients
-import TestSupport
 
 /// SQLite's own cost of a send in the other rows. It runs messaging's statements for a send, and for
 /// the send's part of a commit, in C calls without the rest of Parlor. The texts have the same

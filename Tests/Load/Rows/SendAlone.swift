@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// `message:send` with its ack, one in flight, beside the disk's own time to sync a page.

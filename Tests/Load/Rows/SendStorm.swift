@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// Keeps a number of sends in flight on each socket for a time, then waits until every message has

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import TestClients
 
 /// Durable sends from many sockets at once, two in a room: the number acknowledged per second, and

@@ -1,5 +1,5 @@
 import Glibc
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// The time from the start of `parlor`, on a database of many messages, to its ready line, and its

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// Two people in a room who write in turns at a steady pace, whether they get answers or not.

@@ -1,5 +1,5 @@
 import Glibc
-import Reactor
+import ParlorReactor
 import TestClients
 
 /// The disk's own time to sync a page: `pwrite` of 4 KiB and `fdatasync` in a file of constant

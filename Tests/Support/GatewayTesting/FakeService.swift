@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// A service that answers as the test says, and fails the test on any other request. It keeps an

@@ -1,10 +1,10 @@
-import Contracts
-import GatewayPresence
-import JSON
-import MessageBus
-import Reactor
-import ServiceKit
-import TestSupport
+import ParlorContracts
+import ParlorGatewayPresence
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
+import ParlorTestSupport
 import Testing
 
 /// A gateway's presence, with its deliveries to clients.

@@ -1,5 +1,5 @@
-import Reactor
-import TestSupport
+import ParlorReactor
+import ParlorTestSupport
 
 /// A loop for objects that live on one, with calls to it.
 public struct TestLoop: Sendable {

@@ -1,12 +1,12 @@
-import Contracts
-import Gateway
-import MessageBus
+import ParlorContracts
+import ParlorGateway
+import ParlorMessageBus
+import ParlorReactor
+import ParlorSecurity
+import ParlorServiceKit
 import ParlorServices
-import Reactor
-import Security
-import ServiceKit
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// All of Parlor in this process, as the executable `parlor` assembles it, on a port of its own and without rate limits.

@@ -1,6 +1,6 @@
-import Contracts
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorMessageBus
+import ParlorServiceKit
 import Testing
 
 extension MessageBus {

@@ -1,8 +1,8 @@
-import Contracts
-import EventLog
-import JSON
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKit
+import ParlorStorage
 
 /// Stands in for the messaging service: a test sends and deletes messages. Like Messaging it answers which messages
 /// exist (`messaging.existing`), and has a log with the facts `messageSent` and `messageDeleted`, and a snapshot. It has

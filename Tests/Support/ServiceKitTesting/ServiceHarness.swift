@@ -1,12 +1,12 @@
-import Contracts
-import EventLog
-import MessageBus
-import Reactor
-import ServiceKit
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
+import ParlorStorage
+import ParlorTestSupport
+import ParlorWorkers
 import Testing
-import Workers
 
 /// A service on an in-process bus, with a database of its own, a clock that the test moves, and its log captured.
 ///

@@ -1,10 +1,10 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import ServiceKit
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
 /// A suite's fixture: a service in its harness. Each suite adds helpers for its own domain.
@@ -26,7 +26,7 @@ extension SuiteHarness {
 
     /// - Throws: the `ServiceError` that the service answers with.
     public func ask(
-        _ subject: String, by caller: Caller?, _ data: JSONValue, timeout: Duration = .seconds(60)
+        _ subject: String, by caller: Caller?, _ data: JSONValue, timeout: Duration = .seconds(300)
     ) async throws -> Reply {
         let context = BusContext(requestID: "request-1", caller: caller?.json, timeout: timeout)
         return try Reply(await bus.request(subject, data, context))

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 
 extension EventLoop {
     /// Waits for a duration. Call it on the loop only.

@@ -1,6 +1,6 @@
-import JSON
-import Reactor
-import Security
+import ParlorJSON
+import ParlorReactor
+import ParlorSecurity
 
 /// Creates a measurement's people, rooms and contents through the public interface.
 package struct Fixture {

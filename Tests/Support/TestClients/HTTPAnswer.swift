@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A complete response.
 package struct HTTPAnswer: Sendable {

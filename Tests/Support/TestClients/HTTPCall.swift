@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// One request, as the bytes to send.
 package struct HTTPCall {

@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 
 /// One keep-alive connection with one request at a time. Use it on its loop only.
 package final class HTTPClient: ChannelHandler {

@@ -1,7 +1,7 @@
-import JSON
-import Reactor
-import Security
-import WebSocket
+import ParlorJSON
+import ParlorReactor
+import ParlorSecurity
+import ParlorWebSocket
 
 /// One socket of a person: Socket.IO 5 over Engine.IO 4 over WebSocket, as far as Parlor needs it.
 /// Use it on its loop only.

@@ -1,5 +1,5 @@
-import Contracts
-import Logging
+import ParlorContracts
+import ParlorLogging
 
 /// Collects the lines that a program logs.
 public final class CapturedLog: Sendable {

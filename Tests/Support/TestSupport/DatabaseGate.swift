@@ -1,6 +1,6 @@
 import Foundation
-import Storage
-import Workers
+import ParlorStorage
+import ParlorWorkers
 
 /// Blocks a thread of a database, so that later work queues up. Each opening lets one through.
 public final class DatabaseGate: Sendable {

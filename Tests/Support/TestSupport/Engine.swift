@@ -1,5 +1,5 @@
 import Foundation
-import Storage
+import ParlorStorage
 
 /// The engines of a conformance suite, which relies only on what `Database` promises.
 public enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {

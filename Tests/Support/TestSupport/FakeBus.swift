@@ -1,5 +1,5 @@
-import JSON
-import MessageBus
+import ParlorJSON
+import ParlorMessageBus
 import Synchronization
 
 /// The in-process bus with the failures of a network bus, as the test commands.

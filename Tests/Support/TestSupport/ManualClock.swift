@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 import Synchronization
 
 /// A clock that stands still until it is advanced.

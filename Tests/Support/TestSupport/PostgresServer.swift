@@ -1,5 +1,5 @@
 import Foundation
-import Storage
+import ParlorStorage
 import Synchronization
 
 /// A PostgreSQL server of this test process, on a unix socket in a temporary folder. It ends with

@@ -1,4 +1,4 @@
-import Security
+import ParlorSecurity
 import Synchronization
 
 /// Reproducible bytes from a seed (SplitMix64), so that a test's ids and tokens are known. Never

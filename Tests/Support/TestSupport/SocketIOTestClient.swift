@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A connection that carries texts in both directions, in order: a WebSocket, or a test's
 /// substitute.

@@ -1,5 +1,5 @@
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// A `RawClient` that waits on threads of its own, so that waiting tests leave the processors to
 /// the tested code.

@@ -1,16 +1,16 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import Security
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorStorage
+import ParlorTestSupport
+import ParlorWorkers
 import Synchronization
-import TestSupport
 import Testing
-import Workers
 
-@testable import Accounts
+@testable import ParlorAccounts
 
 /// The service's logic on a database of its own, with a clock that the test moves.
 struct AccountsHarness {

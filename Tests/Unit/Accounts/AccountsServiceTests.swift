@@ -1,13 +1,13 @@
-import Contracts
-import JSON
-import MessageBus
-import Security
-import ServiceKit
-import ServiceKitTesting
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorTestSupport
 import Testing
 
-@testable import Accounts
+@testable import ParlorAccounts
 
 /// The service over a bus, as others see it.
 @Suite("The accounts service")

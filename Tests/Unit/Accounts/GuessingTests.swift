@@ -1,16 +1,16 @@
-import Contracts
 import Glibc
-import JSON
-import Security
-import ServiceKit
-import ServiceKitTesting
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorStorage
+import ParlorTestSupport
+import ParlorWorkers
 import Synchronization
-import TestSupport
 import Testing
-import Workers
 
-@testable import Accounts
+@testable import ParlorAccounts
 
 @Suite("Guessing")
 struct GuessingTests {

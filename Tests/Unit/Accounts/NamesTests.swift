@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Accounts
+@testable import ParlorAccounts
 
 @Suite("Names and addresses")
 struct NamesTests {

@@ -1,12 +1,12 @@
-import Contracts
-import JSON
-import MessageBus
-import Security
-import ServiceKit
-import ServiceKitTesting
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorServiceKitTesting
 import Testing
 
-@testable import Accounts
+@testable import ParlorAccounts
 
 @Suite("People")
 struct PeopleTests {

@@ -1,12 +1,12 @@
-import Contracts
-import Security
-import ServiceKit
-import ServiceKitTesting
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
-@testable import Accounts
+@testable import ParlorAccounts
 
 /// A client that loses the answer to a refresh asks again under the same name.
 @Suite("Refreshes that are repeated")

@@ -1,11 +1,11 @@
-import Contracts
-import JSON
-import Security
-import ServiceKit
-import ServiceKitTesting
+import ParlorContracts
+import ParlorJSON
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorServiceKitTesting
 import Testing
 
-@testable import Accounts
+@testable import ParlorAccounts
 
 @Suite("Sessions")
 struct SessionTests {

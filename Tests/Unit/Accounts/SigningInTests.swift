@@ -1,13 +1,13 @@
-import Contracts
-import JSON
-import Security
-import ServiceKit
-import ServiceKitTesting
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
-@testable import Accounts
+@testable import ParlorAccounts
 
 @Suite("Signing in")
 struct SigningInTests {

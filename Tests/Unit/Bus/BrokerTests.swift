@@ -1,9 +1,9 @@
-import MessageBus
-import Security
-import ServiceKit
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceKit
 import Testing
 
-@testable import Bus
+@testable import ParlorBus
 
 /// The broker without sockets, with a clock that the test advances.
 @Suite("broker")

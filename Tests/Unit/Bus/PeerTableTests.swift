@@ -1,9 +1,9 @@
-import MessageBus
-import Security
-import ServiceKit
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceKit
 import Testing
 
-@testable import Bus
+@testable import ParlorBus
 
 /// A table of peers that is wrong, or replaces another one while peers are connected.
 @Suite("table of peers")

@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 import Testing
 
 @Suite("Encoding and decoding the contracts")

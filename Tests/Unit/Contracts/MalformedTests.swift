@@ -1,7 +1,7 @@
-import Contracts
-import EventLog
-import JSON
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorTestSupport
 import Testing
 
 /// A contract type: its encoding, its required members, and how it is decoded and encoded again.

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorTestSupport
 import Testing
 
 @Suite("Schemas and descriptions")

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 import Testing
 
 @Suite("the header traceparent")

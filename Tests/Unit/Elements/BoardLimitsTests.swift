@@ -1,8 +1,8 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 import Testing
 
-@testable import Elements
+@testable import ParlorElements
 
 @Suite("The size limits of a board")
 struct BoardLimitsTests {

@@ -1,11 +1,11 @@
-import Contracts
-import EventLog
-import JSON
-import ServiceKit
-import ServiceKitTesting
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKit
+import ParlorServiceKitTesting
 import Testing
 
-@testable import Elements
+@testable import ParlorElements
 
 /// The service, with a rooms service that has the test's rooms.
 struct ElementsHarness: SuiteHarness {

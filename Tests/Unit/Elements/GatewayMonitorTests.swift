@@ -1,14 +1,14 @@
-import Contracts
-import JSON
-import MessageBus
-import Reactor
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
+import ParlorStorage
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import Elements
+@testable import ParlorElements
 
 @Suite("Gateways that live and die")
 struct GatewayMonitorTests {

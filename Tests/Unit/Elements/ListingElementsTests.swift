@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import JSON
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
 import Testing
 
-@testable import Elements
+@testable import ParlorElements
 
 @Suite("Listing elements")
 struct ListingElementsTests {

@@ -1,9 +1,9 @@
-import JSON
-import ServiceKit
-import Storage
+import ParlorJSON
+import ParlorServiceKit
+import ParlorStorage
 import Testing
 
-@testable import Elements
+@testable import ParlorElements
 
 /// Rows are damaged by hand; the findings and repairs are compared with the service's earlier
 /// state.

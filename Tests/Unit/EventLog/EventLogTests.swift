@@ -1,8 +1,8 @@
-import Contracts
-import EventLog
-import JSON
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
 @Suite("The event log")

@@ -1,11 +1,11 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceClient
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceClient
+import ParlorTestSupport
 import Testing
 
-@testable import EventLog
+@testable import ParlorEventLog
 
 @Suite("Asking a log's owner")
 struct LogClientTests {

@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorTestSupport
 import Testing
 
-@testable import EventLog
+@testable import ParlorEventLog
 
 @Suite("a position in a stream")
 struct LogCursorTests {

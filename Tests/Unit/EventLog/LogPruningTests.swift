@@ -1,11 +1,11 @@
-import Contracts
-import JSON
-import ServiceKit
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
-@testable import EventLog
+@testable import ParlorEventLog
 
 @Suite("Pruning the event log")
 struct LogPruningTests {

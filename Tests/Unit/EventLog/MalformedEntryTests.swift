@@ -1,10 +1,10 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import Reactor
-import ServiceClient
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorTestSupport
 import Testing
 
 @Suite("Malformed entries of a log", .timeLimit(.minutes(1)))

@@ -1,10 +1,10 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import Reactor
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("The ends of logs, asked once for all callers", .timeLimit(.minutes(1)))

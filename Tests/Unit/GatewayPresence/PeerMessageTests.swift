@@ -1,11 +1,11 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
 import Synchronization
 import Testing
 
-@testable import GatewayPresence
+@testable import ParlorGatewayPresence
 
 /// Gateways of this version and of earlier ones share a bus: their publications must not change by
 /// a byte.

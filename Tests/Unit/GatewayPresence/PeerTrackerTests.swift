@@ -1,6 +1,6 @@
 import Testing
 
-@testable import GatewayPresence
+@testable import ParlorGatewayPresence
 
 @Suite("What a gateway knows of others")
 struct PeerTrackerTests {

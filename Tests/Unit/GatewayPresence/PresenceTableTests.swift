@@ -1,6 +1,6 @@
 import Testing
 
-@testable import GatewayPresence
+@testable import ParlorGatewayPresence
 
 @Suite("Ownership of presence")
 struct PresenceTableTests {

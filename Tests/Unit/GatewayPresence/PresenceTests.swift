@@ -1,12 +1,12 @@
-import Contracts
 import GatewayTesting
-import JSON
-import MessageBus
-import Reactor
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorTestSupport
 import Testing
 
-@testable import GatewayPresence
+@testable import ParlorGatewayPresence
 
 @Suite("Presence over two gateways")
 struct PresenceTests {

@@ -1,13 +1,13 @@
-import Contracts
-import JSON
-import MessageBus
-import Reactor
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import GatewayPresence
+@testable import ParlorGatewayPresence
 
 @Suite("Notifying services of open rooms")
 struct ServiceNotifierTests {

@@ -1,4 +1,4 @@
-import HTTP
+import ParlorHTTP
 import Testing
 
 @Suite("Bodies (RFC 9112, sections 6 and 7)")

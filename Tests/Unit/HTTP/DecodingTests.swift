@@ -1,4 +1,4 @@
-import HTTP
+import ParlorHTTP
 import Testing
 
 @Suite("Paths and queries, decoded (RFC 3986, section 2.1)")

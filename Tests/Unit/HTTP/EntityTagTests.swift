@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTP
+@testable import ParlorHTTP
 
 @Suite("Entity tags")
 struct EntityTagTests {

@@ -1,4 +1,4 @@
-import HTTP
+import ParlorHTTP
 import Testing
 
 @Suite("Header fields (RFC 9112, section 5)")

@@ -1,4 +1,4 @@
-import HTTP
+import ParlorHTTP
 import Testing
 
 @Suite("Bodies over the limit, and those that wait for 100 (RFC 9110, section 10.1.1)")

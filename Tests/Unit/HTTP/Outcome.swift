@@ -1,4 +1,4 @@
-import HTTP
+import ParlorHTTP
 
 /// A parser's outcome for some bytes: its events, and the error that ended them.
 struct Outcome: Equatable {

@@ -1,4 +1,4 @@
-import HTTP
+import ParlorHTTP
 import Testing
 
 @Suite("Request lines (RFC 9112, section 3)")

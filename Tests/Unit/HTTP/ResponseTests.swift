@@ -1,4 +1,4 @@
-import HTTP
+import ParlorHTTP
 import Testing
 
 @Suite("Responses (RFC 9112, section 4)")

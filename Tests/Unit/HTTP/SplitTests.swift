@@ -1,5 +1,5 @@
-import HTTP
-import TestSupport
+import ParlorHTTP
+import ParlorTestSupport
 import Testing
 
 @Suite("However the bytes are cut")

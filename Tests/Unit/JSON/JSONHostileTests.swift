@@ -1,5 +1,5 @@
-import JSON
-import TestSupport
+import ParlorJSON
+import ParlorTestSupport
 import Testing
 
 @Suite("Truncated, malformed and random JSON")

@@ -1,6 +1,6 @@
-import JSON
+import ParlorJSON
+import ParlorText
 import Testing
-import Text
 
 @Suite("Combining marks in JSON")
 struct JSONMarksTests {

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 import Testing
 
 @Suite("JSON values")

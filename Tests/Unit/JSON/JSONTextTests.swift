@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 import Testing
 
 @Suite("Strings, numbers and members of JSON")

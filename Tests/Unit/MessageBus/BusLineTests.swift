@@ -1,7 +1,7 @@
-import JSON
+import ParlorJSON
 import Testing
 
-@testable import MessageBus
+@testable import ParlorMessageBus
 
 @Suite("lines")
 struct BusLineTests {

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import MessageBus
+@testable import ParlorMessageBus
 
 @Suite("deadline alarm", .timeLimit(.minutes(1)))
 struct DeadlineAlarmTests {

@@ -1,10 +1,10 @@
-import Contracts
-import JSON
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
-@testable import Messaging
+@testable import ParlorMessaging
 
 @Suite("What messaging adds to a room")
 struct ContributionTests {

@@ -1,4 +1,4 @@
-import Storage
+import ParlorStorage
 import Synchronization
 
 /// A database that counts the rows returned to its reads.

@@ -1,10 +1,10 @@
-import Contracts
-import EventLog
-import JSON
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorTestSupport
 import Testing
 
-@testable import Messaging
+@testable import ParlorMessaging
 
 @Suite("Deleting a message")
 struct DeletingTests {

@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKitTesting
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKitTesting
 import Testing
 
 @Suite("The history of a room")

@@ -1,10 +1,10 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
 import Testing
 
-@testable import Messaging
+@testable import ParlorMessaging
 
 @Suite("The declaration of messaging")
 struct ManifestTests {

@@ -1,11 +1,11 @@
-import Contracts
-import JSON
-import ServiceKit
-import ServiceKitTesting
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorStorage
 import Testing
 
-@testable import Messaging
+@testable import ParlorMessaging
 
 /// The service, with the test's rooms.
 struct MessagingHarness: SuiteHarness {

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import ServiceKitTesting
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKitTesting
 import Testing
 
 @Suite("Reading messages")

@@ -1,10 +1,10 @@
-import Contracts
-import EventLog
-import JSON
-import ServiceKitTesting
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKitTesting
 import Testing
 
-@testable import Messaging
+@testable import ParlorMessaging
 
 @Suite("The snapshot of messages")
 struct SnapshotTests {

@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorTestSupport
 import Testing
 
-@testable import Messaging
+@testable import ParlorMessaging
 
 @Suite("Unread messages")
 struct UnreadTests {

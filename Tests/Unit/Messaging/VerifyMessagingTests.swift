@@ -1,8 +1,8 @@
-import ServiceKit
-import Storage
+import ParlorServiceKit
+import ParlorStorage
 import Testing
 
-@testable import Messaging
+@testable import ParlorMessaging
 
 /// Rows are damaged by hand; the findings and repairs are compared with the service's earlier
 /// state.

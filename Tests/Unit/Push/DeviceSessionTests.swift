@@ -1,13 +1,13 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 /// Answers `accounts.live-sessions`, or as a service in trouble does.
 private final class FakeAccounts: Sendable {

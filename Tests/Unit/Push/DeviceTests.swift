@@ -1,8 +1,8 @@
-import Contracts
-import ServiceKit
+import ParlorContracts
+import ParlorServiceKit
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 @Suite("Devices")
 struct DeviceTests {

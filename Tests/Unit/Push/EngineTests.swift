@@ -1,11 +1,11 @@
-import Contracts
-import EventLog
-import ServiceKit
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorServiceKit
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 /// Each statement runs on both engines, in the order of a long day.
 @Suite("On both engines", .timeLimit(.minutes(1)))

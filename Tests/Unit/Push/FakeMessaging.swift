@@ -1,10 +1,10 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// Messaging, rooms and a gateway as far as push may ask them: any other request fails the test.

@@ -1,12 +1,12 @@
-import Contracts
-import EventLog
-import MessageBus
-import ServiceKit
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 @Suite("Following messaging's log")
 struct FollowingTests {

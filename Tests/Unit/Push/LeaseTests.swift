@@ -1,8 +1,8 @@
-import Contracts
-import Storage
+import ParlorContracts
+import ParlorStorage
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 @Suite("Leases", .timeLimit(.minutes(1)))
 struct LeaseTests {

@@ -1,7 +1,7 @@
-import JSON
+import ParlorJSON
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 @Suite("Settings of notifications", .timeLimit(.minutes(1)))
 struct NotificationSettingsTests {

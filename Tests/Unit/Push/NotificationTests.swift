@@ -1,11 +1,11 @@
-import Contracts
-import JSON
-import Security
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorWebClient
 import Testing
-import WebClient
 
-@testable import Push
+@testable import ParlorPush
 
 /// For files that have Foundation's, too.
 typealias PushNotification = Notification

@@ -1,9 +1,9 @@
-import Contracts
 import Foundation
-import JSON
+import ParlorContracts
+import ParlorJSON
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 @Suite("docs/push.md")
 struct PayloadDocumentTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 @Suite("The provider's answers", .timeLimit(.minutes(1)))
 struct ProviderAnswerTests {

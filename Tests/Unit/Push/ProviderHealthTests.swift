@@ -1,8 +1,8 @@
-import ServiceKit
-import TestSupport
+import ParlorServiceKit
+import ParlorTestSupport
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 @Suite("The health of a provider")
 struct ProviderHealthTests {

@@ -1,16 +1,16 @@
-import Contracts
 import Glibc
-import JSON
-import MessageBus
-import Security
-import ServiceKit
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorStorage
+import ParlorTestSupport
+import ParlorWebClient
+import ParlorWorkers
 import Testing
-import WebClient
-import Workers
 
-@testable import Push
+@testable import ParlorPush
 
 @Suite("How providers' answers are handled")
 struct ProviderTests {

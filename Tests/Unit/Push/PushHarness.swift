@@ -1,13 +1,13 @@
-import Contracts
-import EventLog
-import JSON
-import ServiceKit
-import ServiceKitTesting
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorStorage
 import Synchronization
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 /// The service, with a provider that records notifications, and the other services as far as push
 /// may ask them.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import ParlorPush
 
 @Suite("Sending", .timeLimit(.minutes(1)))
 struct SendingTests {

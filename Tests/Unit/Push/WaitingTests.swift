@@ -1,14 +1,14 @@
-import Contracts
-import JSON
-import MessageBus
-import Reactor
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
+import ParlorTestSupport
+import ParlorWorkers
 import Synchronization
-import TestSupport
 import Testing
-import Workers
 
-@testable import Push
+@testable import ParlorPush
 
 @Suite("Waiting and asking")
 struct WaitingTests {

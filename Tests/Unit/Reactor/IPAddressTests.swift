@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 import Testing
 
 @Suite("IP addresses")

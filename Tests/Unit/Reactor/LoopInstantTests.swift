@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Reactor
+@testable import ParlorReactor
 
 @Suite struct LoopInstantTests {
     @Test("durations are rounded up to whole nanoseconds, and no sum overflows")

@@ -1,7 +1,7 @@
-import TestSupport
+import ParlorTestSupport
 import Testing
 
-@testable import Reactor
+@testable import ParlorReactor
 
 @Suite struct OutputQueueTests {
     @Test("a queue of tiny pieces costs the pieces' memory, and not their bytes alone")

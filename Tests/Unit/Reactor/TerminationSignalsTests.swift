@@ -1,5 +1,5 @@
 import Glibc
-import Reactor
+import ParlorReactor
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

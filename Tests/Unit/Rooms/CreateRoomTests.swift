@@ -1,10 +1,10 @@
-import Contracts
-import JSON
-import ServiceKitTesting
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKitTesting
+import ParlorStorage
 import Testing
 
-@testable import Rooms
+@testable import ParlorRooms
 
 @Suite("Creating a room")
 struct CreateRoomTests {

@@ -1,10 +1,10 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
 import Testing
 
-@testable import Rooms
+@testable import ParlorRooms
 
 @Suite("Pages of lists that are too long for the bus")
 struct PageTests {

@@ -1,10 +1,10 @@
-import Contracts
-import EventLog
-import JSON
-import ServiceKitTesting
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKitTesting
 import Testing
 
-@testable import Rooms
+@testable import ParlorRooms
 
 @Suite("Reading rooms")
 struct ReadingRoomsTests {

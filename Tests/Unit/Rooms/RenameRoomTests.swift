@@ -1,9 +1,9 @@
-import Contracts
-import ServiceKitTesting
-import Storage
+import ParlorContracts
+import ParlorServiceKitTesting
+import ParlorStorage
 import Testing
 
-@testable import Rooms
+@testable import ParlorRooms
 
 @Suite("Renaming a room")
 struct RenameRoomTests {

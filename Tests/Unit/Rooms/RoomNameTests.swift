@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
 import Testing
 
-@testable import Rooms
+@testable import ParlorRooms
 
 @Suite("A room's name")
 struct RoomNameTests {

@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
 import Testing
 
-@testable import Rooms
+@testable import ParlorRooms
 
 @Suite("A room")
 struct RoomTests {

@@ -1,10 +1,10 @@
-import Contracts
-import JSON
-import ServiceKit
-import ServiceKitTesting
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorServiceKitTesting
 import Testing
 
-@testable import Rooms
+@testable import ParlorRooms
 
 /// The service as others see it, with fakes of Accounts and Messaging.
 struct RoomsHarness: SuiteHarness {

@@ -1,9 +1,9 @@
-import Contracts
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
 import Testing
 
-@testable import Rooms
+@testable import ParlorRooms
 
 @Suite("Recounting rooms")
 struct VerifyRoomsTests {

@@ -1,5 +1,5 @@
-import Security
-import TestSupport
+import ParlorSecurity
+import ParlorTestSupport
 import Testing
 
 @Suite("Digests and encodings")

@@ -1,5 +1,5 @@
-import JSON
-import Security
+import ParlorJSON
+import ParlorSecurity
 import Testing
 
 @Suite("Tokens signed with a key on P-256")

@@ -1,6 +1,6 @@
-import Security
+import ParlorSecurity
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("Ids and randomness")

@@ -1,6 +1,6 @@
-import JSON
-import Security
-import TestSupport
+import ParlorJSON
+import ParlorSecurity
+import ParlorTestSupport
 import Testing
 
 @Suite("Tokens")

@@ -1,7 +1,7 @@
-import TestSupport
+import ParlorTestSupport
 import Testing
 
-@testable import Security
+@testable import ParlorSecurity
 
 @Suite("Password hashes")
 struct PasswordHashTests {

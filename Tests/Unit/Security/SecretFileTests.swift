@@ -1,6 +1,6 @@
 import Foundation
-import Security
-import TestSupport
+import ParlorSecurity
+import ParlorTestSupport
 import Testing
 
 @Suite("A secret's file")

@@ -1,8 +1,8 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceClient
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceClient
+import ParlorTestSupport
 import Testing
 
 @Suite("Faults of services' answers")

@@ -1,12 +1,12 @@
-import Contracts
-import JSON
-import MessageBus
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorStorage
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 @Suite("A service with a stalled disk", .timeLimit(.minutes(1)))
 struct BackPressureTests {

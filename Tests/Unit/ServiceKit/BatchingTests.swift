@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
 @Suite("Batching requests", .timeLimit(.minutes(1)))

@@ -1,7 +1,7 @@
-import Reactor
+import ParlorReactor
 import Testing
 
-@testable import ServiceClient
+@testable import ParlorServiceClient
 
 @Suite("Circuit breakers of services that are late")
 struct CircuitBreakersTests {

@@ -1,11 +1,11 @@
-import Contracts
-import EventLog
 import Foundation
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 /// Two services with a number each: `a` keeps how many items a room has, and who is in a room; `b`
 /// keeps nothing.

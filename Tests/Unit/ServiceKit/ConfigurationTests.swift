@@ -1,9 +1,9 @@
-import JSON
-import MessageBus
-import Reactor
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 @Suite("Settings")
 struct ConfigurationTests {

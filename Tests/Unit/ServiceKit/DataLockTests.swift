@@ -1,8 +1,8 @@
 import Glibc
-import TestSupport
+import ParlorTestSupport
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 @Suite("The lock on a service's data", .timeLimit(.minutes(1)))
 struct DataLockTests {

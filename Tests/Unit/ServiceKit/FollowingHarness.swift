@@ -1,12 +1,12 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import ServiceKit
-import ServiceKitTesting
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorStorage
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 
 /// A service with notes, whose log others follow.
 struct NotesService: Service {

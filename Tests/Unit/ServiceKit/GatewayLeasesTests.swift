@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 @Suite("Leases of gateways")
 struct GatewayLeasesTests {

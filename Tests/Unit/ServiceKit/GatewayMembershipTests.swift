@@ -1,12 +1,12 @@
-import Contracts
 import Glibc
-import JSON
-import MessageBus
-import Reactor
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorTestSupport
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 @Suite("Membership of gateways", .timeLimit(.minutes(1)))
 struct GatewayMembershipTests {

@@ -1,4 +1,4 @@
-import ServiceKit
+import ParlorServiceKit
 import Testing
 
 @Suite("A cache that forgets unused entries")

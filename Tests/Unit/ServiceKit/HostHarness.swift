@@ -1,12 +1,12 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import Reactor
-import ServiceKit
-import ServiceKitTesting
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorStorage
+import ParlorTestSupport
 
 /// A service with a test's own handlers.
 struct HostHarness: SuiteHarness {

@@ -1,4 +1,4 @@
-import Logging
+import ParlorLogging
 import Testing
 
 @Suite("Warnings about others, throttled")

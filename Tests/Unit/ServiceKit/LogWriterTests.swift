@@ -1,7 +1,7 @@
 import Glibc
-import ServiceKit
+import ParlorServiceKit
+import ParlorWorkers
 import Testing
-import Workers
 
 @Suite("the log's thread")
 struct LogWriterTests {

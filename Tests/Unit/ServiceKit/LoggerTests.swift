@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import ServiceKit
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorTestSupport
 import Testing
 
 @Suite("logs")

@@ -1,8 +1,8 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorTestSupport
 import Testing
 
 @Suite("Memberships of rooms", .timeLimit(.minutes(1)))

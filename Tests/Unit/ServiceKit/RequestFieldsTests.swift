@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
 import Testing
 
 @Suite("fields of a request")

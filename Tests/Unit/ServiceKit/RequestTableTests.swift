@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorStorage
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 @Suite("Endpoints and their manifest")
 struct RequestTableTests {

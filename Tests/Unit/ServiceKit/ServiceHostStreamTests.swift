@@ -1,13 +1,13 @@
-import Contracts
-import EventLog
 import Glibc
-import JSON
-import MessageBus
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 @Suite("A hosted service's event log, and its end", .timeLimit(.minutes(1)))
 struct ServiceHostStreamTests {

@@ -1,10 +1,10 @@
-import Contracts
-import EventLog
-import ServiceKitTesting
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorServiceKitTesting
+import ParlorStorage
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 /// A service that follows a log, each time with another mistake.
 private protocol MistakenService: Service {}

@@ -1,8 +1,8 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 @Suite("The answers to `parlor services` and `parlor forget`")
 struct ServiceOverviewTests {

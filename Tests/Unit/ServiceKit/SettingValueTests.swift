@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 @Suite("values of settings")
 struct SettingValueTests {

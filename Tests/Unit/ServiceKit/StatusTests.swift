@@ -1,10 +1,10 @@
-import Contracts
-import JSON
-import MessageBus
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorTestSupport
 import Testing
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 @Suite("The status of a running system", .timeLimit(.minutes(1)))
 struct StatusTests {

@@ -1,6 +1,6 @@
-import Contracts
 import Foundation
-import ServiceKit
+import ParlorContracts
+import ParlorServiceKit
 import Testing
 
 @Suite("A stepped clock")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import SocketIO
+@testable import ParlorSocketIO
 
 @Suite("Engine.IO packets")
 struct EnginePacketTests {

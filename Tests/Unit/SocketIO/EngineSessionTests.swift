@@ -1,7 +1,7 @@
-import JSON
+import ParlorJSON
 import Testing
 
-@testable import SocketIO
+@testable import ParlorSocketIO
 
 let shortHeartbeat = EngineConfiguration(pingInterval: .milliseconds(300), pingTimeout: .milliseconds(200))
 

@@ -1,7 +1,7 @@
-import TestSupport
+import ParlorTestSupport
 import Testing
 
-@testable import SocketIO
+@testable import ParlorSocketIO
 
 @Suite("The upgrade to WebSocket")
 struct EngineUpgradeTests {

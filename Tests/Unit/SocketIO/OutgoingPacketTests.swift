@@ -1,7 +1,7 @@
-import JSON
+import ParlorJSON
 import Testing
 
-@testable import SocketIO
+@testable import ParlorSocketIO
 
 @Suite("Outgoing packets")
 struct OutgoingPacketTests {

@@ -1,7 +1,7 @@
-import TestSupport
+import ParlorTestSupport
 import Testing
 
-@testable import SocketIO
+@testable import ParlorSocketIO
 
 @Suite("Polling payloads")
 struct PollingPayloadTests {

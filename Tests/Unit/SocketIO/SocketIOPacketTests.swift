@@ -1,8 +1,8 @@
-import JSON
-import TestSupport
+import ParlorJSON
+import ParlorTestSupport
 import Testing
 
-@testable import SocketIO
+@testable import ParlorSocketIO
 
 @Suite("Socket.IO packets")
 struct SocketIOPacketTests {

@@ -1,8 +1,8 @@
 import Glibc
-import JSON
+import ParlorJSON
 import Testing
 
-@testable import SocketIO
+@testable import ParlorSocketIO
 
 @Suite("A Socket.IO session")
 struct SocketIOSessionTests {

@@ -1,4 +1,4 @@
-@testable import SocketIO
+@testable import ParlorSocketIO
 
 extension Sequence<UInt8> {
     /// For what is expected to be text.

@@ -1,7 +1,7 @@
-import EventLog
 import Foundation
-import Storage
-import TestSupport
+import ParlorEventLog
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
 /// What a start says of files that somebody lost or damaged while the program was not running.

@@ -1,5 +1,5 @@
 import Glibc
-import Storage
+import ParlorStorage
 import Testing
 
 @Suite("A crash point")

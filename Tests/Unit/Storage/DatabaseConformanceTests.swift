@@ -1,6 +1,6 @@
-import JSON
-import Storage
-import TestSupport
+import ParlorJSON
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
 /// The promises of every engine.

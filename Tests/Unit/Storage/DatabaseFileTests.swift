@@ -1,6 +1,6 @@
 import Foundation
-import Storage
-import TestSupport
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
 @Suite("A database file beside the program that serves it")

@@ -1,7 +1,7 @@
 import Foundation
-import Storage
+import ParlorStorage
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// The state that a machine leaves when it stops at any moment: the files as they were, with the

@@ -1,5 +1,5 @@
-import Storage
-import TestSupport
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
 @Suite("Migrations")

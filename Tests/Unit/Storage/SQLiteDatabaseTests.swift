@@ -1,8 +1,8 @@
-import Contracts
-import EventLog
 import Foundation
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
 /// Properties that only a file has: it persists, it can be full, and it may not be ours.

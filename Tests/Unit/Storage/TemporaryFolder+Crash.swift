@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import ParlorTestSupport
 
 extension TemporaryFolder {
     /// Returns the files as a process that died now would leave them.

@@ -1,8 +1,8 @@
-import Contracts
-import EventLog
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorStorage
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// The promises of every engine.

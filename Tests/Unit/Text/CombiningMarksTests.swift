@@ -1,5 +1,5 @@
+import ParlorText
 import Testing
-import Text
 
 @Suite("Combining marks in a row")
 struct CombiningMarksTests {

@@ -1,5 +1,5 @@
+import ParlorWebSocket
 import Testing
-import WebSocket
 
 @Suite("Closing (RFC 6455, sections 5.5.1 and 7.4)")
 struct CloseTests {

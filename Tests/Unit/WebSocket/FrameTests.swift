@@ -1,5 +1,5 @@
+import ParlorWebSocket
 import Testing
-import WebSocket
 
 @Suite("Frames (RFC 6455, section 5)")
 struct FrameTests {

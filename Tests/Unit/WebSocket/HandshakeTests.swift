@@ -1,5 +1,5 @@
+import ParlorWebSocket
 import Testing
-import WebSocket
 
 @Suite("The opening handshake (RFC 6455, section 4)")
 struct HandshakeTests {

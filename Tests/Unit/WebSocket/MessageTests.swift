@@ -1,5 +1,5 @@
+import ParlorWebSocket
 import Testing
-import WebSocket
 
 @Suite("Messages (RFC 6455, sections 5.4 and 5.6)")
 struct MessageTests {

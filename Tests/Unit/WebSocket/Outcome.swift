@@ -1,4 +1,4 @@
-import WebSocket
+import ParlorWebSocket
 
 /// A parser's outcome for some bytes: its events, and the error that ended them.
 struct Outcome: Equatable {

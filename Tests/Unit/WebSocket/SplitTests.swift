@@ -1,6 +1,6 @@
-import TestSupport
+import ParlorTestSupport
+import ParlorWebSocket
 import Testing
-import WebSocket
 
 @Suite("However the bytes are cut")
 struct SplitTests {

@@ -1,5 +1,5 @@
+import ParlorWebSocket
 import Testing
-import WebSocket
 
 @Suite("Text is UTF-8 (RFC 6455, section 8.1; RFC 3629)")
 struct TextTests {

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Workers
+@testable import ParlorWorkers
 
 @Suite("Coalesced wake-ups", .timeLimit(.minutes(1)))
 struct CoalescedWakeupsTests {

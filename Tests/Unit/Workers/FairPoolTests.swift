@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Workers
+@testable import ParlorWorkers
 
 @Suite("A fairly shared pool")
 struct FairPoolTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Workers
+@testable import ParlorWorkers
 
 @Suite("A fair queue")
 struct FairQueueTests {

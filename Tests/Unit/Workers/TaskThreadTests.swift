@@ -1,7 +1,7 @@
 import Glibc
+import ParlorWorkers
 import Synchronization
 import Testing
-import Workers
 
 @Suite("A thread for tasks")
 struct TaskThreadTests {

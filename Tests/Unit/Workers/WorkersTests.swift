@@ -1,6 +1,6 @@
+import ParlorWorkers
 import Synchronization
 import Testing
-import Workers
 
 @Suite("Worker threads")
 struct WorkersTests {

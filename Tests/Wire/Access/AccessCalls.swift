@@ -1,7 +1,7 @@
-import JSON
-import TestSupport
+import ParlorJSON
+import ParlorTestSupport
+import ParlorWorkers
 import Testing
-import Workers
 
 /// A client's view of an answer: everything but the time.
 struct Seen: Sendable, Equatable, CustomStringConvertible {

@@ -1,10 +1,10 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
+import ParlorSecurity
+import ParlorTestSupport
 import ParlorTesting
-import Security
-import TestSupport
+import ParlorWorkers
 import Testing
-import Workers
 
 /// All of Parlor in this process, as clients see it, with four people and two rooms.
 final class AccessHarness: Sendable {

@@ -1,6 +1,6 @@
-import Contracts
 import Foundation
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 // The rows of services that have tests of their own, from `Services/NAME/Tests/access.json`:
 //

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// A kind of call, with the answers to callers with and without access.
 struct AccessRow: Sendable {

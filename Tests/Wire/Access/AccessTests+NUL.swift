@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 import Testing
 
 // PostgreSQL accepts no NUL in a text: a service has to refuse or escape it wherever a client may

@@ -1,7 +1,7 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 import ParlorServices
-import TestSupport
+import ParlorTestSupport
 import Testing
 
 @Suite("Who may do what", .timeLimit(.minutes(5)))

@@ -1,12 +1,12 @@
-import Contracts
 import Foundation
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceKit
 import ParlorServices
-import Reactor
-import ServiceKit
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// The manifests of the last release, without the digests of the services' descriptions. Gateways of that release and of this

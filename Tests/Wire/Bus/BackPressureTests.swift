@@ -1,10 +1,10 @@
-import MessageBus
-import Reactor
-import TestSupport
+import ParlorMessageBus
+import ParlorReactor
+import ParlorTestSupport
+import ParlorWorkers
 import Testing
-import Workers
 
-@testable import Bus
+@testable import ParlorBus
 
 /// The broker without sockets, with a clock that the test advances.
 @Suite("Back-pressure on the bus", .timeLimit(.minutes(1)))

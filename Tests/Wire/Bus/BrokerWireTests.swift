@@ -1,8 +1,8 @@
-import Bus
-import JSON
-import MessageBus
-import Reactor
-import TestSupport
+import ParlorBus
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorTestSupport
 import Testing
 
 /// Raw lines against a broker on a port.

@@ -1,7 +1,7 @@
-import JSON
-import Security
+import ParlorJSON
+import ParlorSecurity
 
-@testable import ServiceKit
+@testable import ParlorServiceKit
 
 extension BusPeerTable {
     /// Creates a table from peers and their tokens, through the text that a bus reads.

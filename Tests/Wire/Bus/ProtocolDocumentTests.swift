@@ -1,7 +1,7 @@
-import Bus
 import Foundation
-import ServiceKit
-import TestSupport
+import ParlorBus
+import ParlorServiceKit
+import ParlorTestSupport
 import Testing
 
 /// Runs the transcripts in PROTOCOL.md, so that the document and the broker cannot diverge.

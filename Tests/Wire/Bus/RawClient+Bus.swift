@@ -1,4 +1,4 @@
-import TestSupport
+import ParlorTestSupport
 
 /// What nc is to a person.
 extension RawClient {

@@ -1,6 +1,6 @@
-import Bus
 import Glibc
-import TestSupport
+import ParlorBus
+import ParlorTestSupport
 import Testing
 
 @Suite("The tests' own client", .timeLimit(.minutes(1)))

@@ -1,16 +1,16 @@
-import Accounts
-import Contracts
-import Elements
-import Gateway
-import MessageBus
-import Messaging
+import ParlorAccounts
+import ParlorContracts
+import ParlorElements
+import ParlorGateway
+import ParlorMessageBus
+import ParlorMessaging
+import ParlorPush
+import ParlorRooms
+import ParlorServiceKit
 import ParlorServices
-import Push
-import Rooms
-import ServiceKit
 import Testing
 
-@testable import Bus
+@testable import ParlorBus
 
 /// The rights of each of Parlor's own peers, and their limits.
 @Suite("rights on the bus", .timeLimit(.minutes(1)))

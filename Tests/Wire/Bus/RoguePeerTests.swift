@@ -1,13 +1,13 @@
-import Bus
-import JSON
-import MessageBus
-import Push
-import Reactor
-import ServiceKit
-import TestSupport
+import ParlorBus
+import ParlorJSON
+import ParlorMessageBus
+import ParlorPush
+import ParlorReactor
+import ParlorServiceKit
+import ParlorTestSupport
 import Testing
 
-import struct Accounts.AccountsService
+import struct ParlorAccounts.AccountsService
 
 /// A peer on the wire that has stolen one service's token.
 @Suite("a rogue peer", .timeLimit(.minutes(1)))

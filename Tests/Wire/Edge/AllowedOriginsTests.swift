@@ -1,6 +1,6 @@
-import Edge
-import HTTP
-import TestSupport
+import ParlorEdge
+import ParlorHTTP
+import ParlorTestSupport
 import Testing
 
 @Suite("Pages of other origins", .timeLimit(.minutes(1)))

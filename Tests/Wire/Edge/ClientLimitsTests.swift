@@ -1,12 +1,12 @@
-import HTTP
-import JSON
-import Reactor
-import SocketIO
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
+import ParlorSocketIO
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import Edge
+@testable import ParlorEdge
 
 @Suite("Limits per client", .timeLimit(.minutes(1)))
 struct ClientLimitsTests {

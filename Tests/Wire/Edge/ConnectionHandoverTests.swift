@@ -1,10 +1,10 @@
-import Edge
-import HTTP
-import JSON
-import Reactor
-import SocketIO
+import ParlorEdge
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
+import ParlorSocketIO
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("Connections that become a WebSocket, or move to another loop", .timeLimit(.minutes(1)))

@@ -1,10 +1,10 @@
-import HTTP
-import Reactor
-import SocketIO
-import TestSupport
+import ParlorHTTP
+import ParlorReactor
+import ParlorSocketIO
+import ParlorTestSupport
 import Testing
 
-@testable import Edge
+@testable import ParlorEdge
 
 /// The kernel picks the loop of each new connection here. Clients move to loop 0 by naming a session there.
 @Suite("Evictions on a server with two loops", .timeLimit(.minutes(1)))

@@ -1,7 +1,7 @@
-import Edge
-import HTTP
-import JSON
-import Reactor
+import ParlorEdge
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
 import Testing
 
 @Suite("Clients behind proxies", .timeLimit(.minutes(1)))

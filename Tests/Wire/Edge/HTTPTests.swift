@@ -1,8 +1,8 @@
-import Edge
-import HTTP
-import Reactor
+import ParlorEdge
+import ParlorHTTP
+import ParlorReactor
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("HTTP at the edge", .timeLimit(.minutes(1)))

@@ -1,5 +1,5 @@
-import Edge
-import SocketIO
+import ParlorEdge
+import ParlorSocketIO
 import Testing
 
 /// The conformance server's parts, on the connections that production has.

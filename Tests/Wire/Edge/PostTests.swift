@@ -1,11 +1,11 @@
-import HTTP
-import Reactor
-import SocketIO
+import ParlorHTTP
+import ParlorReactor
+import ParlorSocketIO
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import Edge
+@testable import ParlorEdge
 
 @Suite("POSTs of many packets", .timeLimit(.minutes(1)))
 struct PostTests {

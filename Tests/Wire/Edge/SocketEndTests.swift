@@ -1,5 +1,5 @@
-import Edge
-import SocketIO
+import ParlorEdge
+import ParlorSocketIO
 import Testing
 
 @Suite("The end of a socket", .timeLimit(.minutes(1)))

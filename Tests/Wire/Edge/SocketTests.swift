@@ -1,8 +1,8 @@
-import Edge
-import JSON
-import Reactor
-import SocketIO
-import TestSupport
+import ParlorEdge
+import ParlorJSON
+import ParlorReactor
+import ParlorSocketIO
+import ParlorTestSupport
 import Testing
 
 @Suite("Sockets at the edge", .timeLimit(.minutes(1)))

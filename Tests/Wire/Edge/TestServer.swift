@@ -1,10 +1,10 @@
-import Edge
-import HTTP
-import JSON
-import Reactor
-import SocketIO
+import ParlorEdge
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
+import ParlorSocketIO
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// A call to a delegate.

@@ -1,13 +1,13 @@
 import Dispatch
 import Glibc
-import HTTP
-import JSON
-import Reactor
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import Edge
+@testable import ParlorEdge
 
 @Suite("A loop's time", .timeLimit(.minutes(1)))
 struct TimeSharesTests {

@@ -1,8 +1,8 @@
-import Edge
-import HTTP
-import SocketIO
+import ParlorEdge
+import ParlorHTTP
+import ParlorSocketIO
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("Clients that send without reading", .timeLimit(.minutes(1)))

@@ -1,17 +1,17 @@
-import Contracts
-import EventLog
 import GatewayTesting
-import JSON
-import MessageBus
-import Reactor
-import Security
-import ServiceKit
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorTestSupport
+import ParlorWorkers
 import Testing
-import Workers
 
-@testable import Delivery
-@testable import Gateway
+@testable import ParlorDelivery
+@testable import ParlorGateway
 
 /// A gateway on a bus, with a rooms service and one called `chat` that answer as the test says.
 struct GatewayHarness: Sendable {

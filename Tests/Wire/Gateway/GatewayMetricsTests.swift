@@ -1,8 +1,8 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 import Testing
 
-@testable import Gateway
+@testable import ParlorGateway
 
 @Suite("A gateway's metrics", .timeLimit(.minutes(1)))
 struct GatewayMetricsTests {

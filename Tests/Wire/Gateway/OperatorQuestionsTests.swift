@@ -1,12 +1,12 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
-import ServiceKitTesting
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorTestSupport
 import Testing
 
-@testable import Gateway
+@testable import ParlorGateway
 
 @Suite("What operators ask a running gateway", .timeLimit(.minutes(1)))
 struct OperatorQuestionsTests {

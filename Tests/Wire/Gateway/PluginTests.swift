@@ -1,8 +1,8 @@
-import Contracts
 import GatewayTesting
-import JSON
-import ServiceKitTesting
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKitTesting
+import ParlorTestSupport
 import Testing
 
 @Suite("A plugin on a running gateway", .timeLimit(.minutes(1)))

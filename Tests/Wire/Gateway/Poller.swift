@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 import Testing
 
 /// A long-polling client of Ada's: its packets wait in the gateway until it asks.

@@ -1,8 +1,8 @@
-import Contracts
-import EventLog
-import JSON
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKit
+import ParlorStorage
 
 /// A small plugin: people vote in rooms, and see the number of others' votes. The gateway has no
 /// code for it.

@@ -1,14 +1,14 @@
-import Bus
 import GatewayTesting
 import Glibc
-import JSON
-import MessageBus
-import Reactor
+import ParlorBus
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import GatewayPresence
+@testable import ParlorGatewayPresence
 
 @Suite("Exchanging presence between gateways", .timeLimit(.minutes(1)))
 struct PresenceExchangeTests {

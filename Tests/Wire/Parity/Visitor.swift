@@ -1,7 +1,7 @@
 import Foundation
-import JSON
 import ParlorClient
-import TestSupport
+import ParlorJSON
+import ParlorTestSupport
 
 /// A person at a site.
 struct Visitor {

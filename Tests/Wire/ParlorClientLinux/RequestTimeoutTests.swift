@@ -1,6 +1,6 @@
 #if os(Linux)
     import Foundation
-    import Reactor
+    import ParlorReactor
     import Testing
 
     @testable import ParlorClient

@@ -1,8 +1,8 @@
 #if os(Linux)
     import Foundation
-    import Reactor
+    import ParlorReactor
     import Testing
-    import WebSocket
+    import ParlorWebSocket
 
     @testable import ParlorClient
 

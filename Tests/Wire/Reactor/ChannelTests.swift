@@ -1,7 +1,7 @@
 import Glibc
-import Reactor
+import ParlorReactor
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -1,9 +1,9 @@
 import Glibc
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import Reactor
+@testable import ParlorReactor
 
 @Suite(.timeLimit(.minutes(1)))
 struct ClosingTests {

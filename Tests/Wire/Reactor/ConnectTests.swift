@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Reactor
+@testable import ParlorReactor
 
 @Suite(.timeLimit(.minutes(1)))
 struct ConnectTests {

@@ -1,6 +1,6 @@
 import Glibc
-import Reactor
-import TestSupport
+import ParlorReactor
+import ParlorTestSupport
 import Testing
 
 /// The calls to a handler, in order.

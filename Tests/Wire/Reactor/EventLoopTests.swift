@@ -1,6 +1,6 @@
-import Reactor
+import ParlorReactor
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

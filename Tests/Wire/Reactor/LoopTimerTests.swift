@@ -1,8 +1,8 @@
-import TestSupport
+import ParlorTestSupport
+import ParlorWorkers
 import Testing
-import Workers
 
-@testable import Reactor
+@testable import ParlorReactor
 
 @Suite(.timeLimit(.minutes(1)))
 struct LoopTimerTests {

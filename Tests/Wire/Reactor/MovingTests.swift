@@ -1,5 +1,5 @@
-import Reactor
-import TestSupport
+import ParlorReactor
+import ParlorTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

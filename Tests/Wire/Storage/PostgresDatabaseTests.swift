@@ -1,7 +1,7 @@
-import Contracts
-import EventLog
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
 /// Properties that only a server has: it ends connections, restarts, and prefers another's

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import ParlorTestSupport
 
 /// An HTTP/1.1 server that gives each request on a connection the same answer, or none.
 final class PlainServer: Sendable {

@@ -1,7 +1,7 @@
-import Reactor
-import TestSupport
+import ParlorReactor
+import ParlorTestSupport
+import ParlorWebClient
 import Testing
-import WebClient
 
 /// Over HTTP/1.1, to servers of a few lines; HTTP/2 is met in Tests/System/Integration.
 @Suite("Requests to other people's servers", .timeLimit(.minutes(1)))

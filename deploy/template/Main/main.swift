@@ -1,5 +1,5 @@
-import Example
-import Operations
-import ServiceKit
+import ParlorExample
+import ParlorOperations
+import ParlorServiceKit
 
 await Program("parlor-example", "Short texts in rooms.", [.service(ExampleService.self), .operations]).run()

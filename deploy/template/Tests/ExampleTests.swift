@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import ServiceKitTesting
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKitTesting
 import Testing
 
-@testable import Example
+@testable import ParlorExample
 
 /// The service, with a room of Alice and Bob.
 private struct ExampleHarness: SuiteHarness {

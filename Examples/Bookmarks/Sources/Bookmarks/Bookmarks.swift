@@ -1,11 +1,11 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import Security
-import ServiceClient
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceClient
+import ParlorServiceKit
+import ParlorStorage
 
 // What `openapi.json` and `asyncapi.json` say.
 extension RequestDescription {

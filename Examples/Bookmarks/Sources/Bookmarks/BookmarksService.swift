@@ -1,7 +1,7 @@
-import Contracts
-import Reactor
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorReactor
+import ParlorServiceKit
+import ParlorStorage
 
 /// What a person has bookmarked in their rooms, for that person only.
 public struct BookmarksService: Service {

@@ -1,5 +1,5 @@
-import Contracts
-import Storage
+import ParlorContracts
+import ParlorStorage
 
 /// The SQL of bookmarks, in the transaction of a connection.
 ///

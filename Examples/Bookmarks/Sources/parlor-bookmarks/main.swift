@@ -1,5 +1,5 @@
 import Bookmarks
-import Operations
-import ServiceKit
+import ParlorOperations
+import ParlorServiceKit
 
 await Program("parlor-bookmarks", "Bookmarks on messages.", [.service(BookmarksService.self), .operations]).run()

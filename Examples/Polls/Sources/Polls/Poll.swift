@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 struct Poll: Sendable, Equatable {
     let id: String

@@ -1,10 +1,10 @@
-import Contracts
-import JSON
-import MessageBus
-import Security
-import ServiceClient
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorSecurity
+import ParlorServiceClient
+import ParlorServiceKit
+import ParlorStorage
 
 // What `openapi.json` and `asyncapi.json` say.
 extension RequestDescription {

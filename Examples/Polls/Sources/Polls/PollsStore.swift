@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import ServiceKit
-import Storage
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorStorage
 
 /// The SQL of polls and votes, in the transaction of a connection.
 struct PollsStore {

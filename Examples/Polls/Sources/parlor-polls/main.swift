@@ -1,5 +1,5 @@
-import Operations
+import ParlorOperations
+import ParlorServiceKit
 import Polls
-import ServiceKit
 
 await Program("parlor-polls", "Polls in rooms.", [.service(PollsService.self), .operations]).run()

@@ -1,10 +1,10 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceKit
-import ServiceKitTesting
-import Storage
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorStorage
+import ParlorTestSupport
 import Testing
 
 @testable import Polls

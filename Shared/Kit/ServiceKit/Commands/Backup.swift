@@ -1,5 +1,5 @@
 import Glibc
-import Storage
+import ParlorStorage
 
 /// A backup of a data folder.
 ///

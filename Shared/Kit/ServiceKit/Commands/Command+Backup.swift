@@ -1,4 +1,4 @@
-import Storage
+import ParlorStorage
 
 extension Command {
     private static let target = Setting(

@@ -1,6 +1,6 @@
-import MessageBus
-import Reactor
-import Workers
+import ParlorMessageBus
+import ParlorReactor
+import ParlorWorkers
 
 /// The connection to the bus of a command for operators.
 extension Command {

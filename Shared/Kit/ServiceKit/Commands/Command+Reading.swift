@@ -1,4 +1,4 @@
-import Storage
+import ParlorStorage
 
 extension Command {
     /// Returns a command of a service's own for operators, one of `Service.commands`. It reads the service's

@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import Security
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorSecurity
 import Synchronization
 
 extension Command {

@@ -1,5 +1,5 @@
-import Contracts
-import Storage
+import ParlorContracts
+import ParlorStorage
 
 extension Command {
     private static let repair = Setting(

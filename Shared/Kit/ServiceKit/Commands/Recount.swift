@@ -1,7 +1,7 @@
-import Contracts
-import EventLog
-import JSON
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorStorage
 
 /// Recounts a service's stored numbers: those of each room, then those of people over all rooms.
 struct Recount {

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// The answers of all gateways to `parlor services`, in lines for a terminal.
 struct ServiceOverview {

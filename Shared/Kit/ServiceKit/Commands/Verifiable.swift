@@ -1,4 +1,4 @@
-import Storage
+import ParlorStorage
 
 /// A service that stores numbers which can be counted from its other rows, as `parlor verify` does.
 ///

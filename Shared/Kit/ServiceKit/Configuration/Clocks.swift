@@ -1,6 +1,6 @@
-import Contracts
 import Glibc
-import Storage
+import ParlorContracts
+import ParlorStorage
 
 /// The system's time with an offset in milliseconds from a file, which is read each time. `parlor-drill`
 /// changes the clock of a process with it.

@@ -1,6 +1,6 @@
-import MessageBus
-import Reactor
-import Security
+import ParlorMessageBus
+import ParlorReactor
+import ParlorSecurity
 
 extension Configuration {
     /// Connects to the bus of the settings `BUS_URL` and `BUS_TOKEN_FILE`, and waits until it is available.

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// The version of Parlor, for everything that shows it.
 public enum Release {

@@ -1,8 +1,8 @@
 import Glibc
-import Logging
+import ParlorLogging
 
 /// An alias, so that services can use the name without an import: a logger comes with every context.
-public typealias Logger = Logging.Logger
+public typealias Logger = ParlorLogging.Logger
 
 extension Logger {
     /// The values of `LOG_FORMAT`.

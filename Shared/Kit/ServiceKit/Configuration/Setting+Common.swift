@@ -1,5 +1,5 @@
-import MessageBus
-import Storage
+import ParlorMessageBus
+import ParlorStorage
 
 // Settings of more than one program. Those of one service are in its own declaration.
 

@@ -1,6 +1,6 @@
-import MessageBus
-import Reactor
-import Storage
+import ParlorMessageBus
+import ParlorReactor
+import ParlorStorage
 
 /// Converts a setting's text into its value.
 public struct SettingKind<Value: Sendable>: Sendable {

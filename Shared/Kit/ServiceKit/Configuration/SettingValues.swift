@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// A limit for each person and each address.
 public struct Rate: Sendable, Equatable {

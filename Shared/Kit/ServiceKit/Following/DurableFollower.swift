@@ -1,11 +1,11 @@
-import Contracts
-import EventLog
-import Logging
-import MessageBus
-import ServiceClient
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorLogging
+import ParlorMessageBus
+import ParlorServiceClient
+import ParlorStorage
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Follows another service's log with a position in this service's own database: each entry takes effect once and in
 /// order, across restarts, gaps and outages. (`LogFollower` has its position in memory.)

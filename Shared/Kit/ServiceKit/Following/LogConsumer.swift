@@ -1,6 +1,6 @@
-import EventLog
-import MessageBus
-import Storage
+import ParlorEventLog
+import ParlorMessageBus
+import ParlorStorage
 
 /// What a service makes of another service's log, which a `DurableFollower` reads for it.
 ///

@@ -1,5 +1,5 @@
-import EventLog
-import Storage
+import ParlorEventLog
+import ParlorStorage
 
 /// The SQL of a service's positions in other services' logs, in the transaction of a connection.
 public struct LogPositionsStore {

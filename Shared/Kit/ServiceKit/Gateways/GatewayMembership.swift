@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import Reactor
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
 import Synchronization
 
 /// The set of gateways that are alive. All code that holds state on behalf of a gateway uses it, so one rule

@@ -1,7 +1,7 @@
 import Glibc
-import Logging
+import ParlorLogging
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Writes log lines to a descriptor on its own thread, so logging never waits for a slow reader.
 ///

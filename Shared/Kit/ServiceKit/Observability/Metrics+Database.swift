@@ -1,4 +1,4 @@
-import Storage
+import ParlorStorage
 
 extension Metrics {
     /// Registers the metrics of a service's database: reads and writes, and the snapshots and commits that

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
 import Synchronization
 
 /// A bus that combines requests on one subject while earlier ones are in progress, if the service accepts

@@ -1,4 +1,4 @@
-import Contracts
+import ParlorContracts
 
 /// A request that a service answers, declared once: its subject, and the routes and socket events that
 /// gateways map to it.

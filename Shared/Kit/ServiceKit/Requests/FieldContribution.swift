@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// A service's contribution to a Room, a Message or a Person, as one person sees it: each field with the closure
 /// that writes its value, so that the manifest and the replies cannot disagree.

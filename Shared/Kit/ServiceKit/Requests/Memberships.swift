@@ -1,7 +1,7 @@
-import Contracts
-import JSON
-import MessageBus
-import ServiceClient
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceClient
 import Synchronization
 
 /// The participants of rooms, requested from the rooms service once and then cached.

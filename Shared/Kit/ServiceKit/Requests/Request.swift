@@ -1,8 +1,8 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorStorage
 
 /// A request as its handler receives it. A class, as it is passed from closure to closure until it is
 /// answered.

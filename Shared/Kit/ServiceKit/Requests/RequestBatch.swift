@@ -1,5 +1,5 @@
-import JSON
-import MessageBus
+import ParlorJSON
+import ParlorMessageBus
 
 /// Several requests on one subject that are sent as one.
 ///

@@ -1,5 +1,5 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 
 /// The fields of a request, read with the contract's errors: a wrong type is `malformed_request`; a missing
 /// or out-of-range value is `invalid_field`, and the message names it. A null counts as if the field were

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
 
 /// A peer on the bus, and its rights.
 public struct BusPeer: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import JSON
-import Security
+import ParlorJSON
+import ParlorSecurity
 
 /// The peers that may join a bus. Each has its own token, which identifies it.
 ///

@@ -1,4 +1,4 @@
-import MessageBus
+import ParlorMessageBus
 
 /// The rights of bus peers as a NATS server's configuration: a user for each peer, with its token as the
 /// password.

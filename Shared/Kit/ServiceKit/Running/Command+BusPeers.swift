@@ -1,5 +1,5 @@
-import JSON
-import MessageBus
+import ParlorJSON
+import ParlorMessageBus
 
 extension Command {
     private static let tokens = Setting(

@@ -1,7 +1,7 @@
-import Contracts
-import Logging
-import MessageBus
-import Reactor
+import ParlorContracts
+import ParlorLogging
+import ParlorMessageBus
+import ParlorReactor
 
 /// A part of a program that runs until it is stopped: a service, the gateway, the bus.
 public protocol Component: Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-import Logging
+import ParlorLogging
 
 /// Keeps processes without a common bus from using the same database: the gateway of one process
 /// would never send the changes of the other.

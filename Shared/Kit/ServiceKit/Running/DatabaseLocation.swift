@@ -1,7 +1,7 @@
 import Glibc
-import Logging
-import Storage
-import Workers
+import ParlorLogging
+import ParlorStorage
+import ParlorWorkers
 
 /// The location of a service's database: the setting `DATABASE_URL`, otherwise a file in the data folder.
 enum DatabaseLocation: CustomStringConvertible {

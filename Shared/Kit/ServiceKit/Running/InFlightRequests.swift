@@ -1,5 +1,5 @@
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Counts the requests in progress.
 final class InFlightRequests: Sendable {

@@ -1,9 +1,9 @@
-import Contracts
 import Glibc
-import Logging
-import MessageBus
-import Reactor
-import Security
+import ParlorContracts
+import ParlorLogging
+import ParlorMessageBus
+import ParlorReactor
+import ParlorSecurity
 
 /// An executable: reads its settings, starts its components in order, reports readiness, and stops
 /// them in reverse order on SIGTERM or SIGINT.

@@ -1,10 +1,10 @@
-import Contracts
-import Logging
-import MessageBus
-import Reactor
-import Security
-import Storage
-import Workers
+import ParlorContracts
+import ParlorLogging
+import ParlorMessageBus
+import ParlorReactor
+import ParlorSecurity
+import ParlorStorage
+import ParlorWorkers
 
 /// A service: its declarations, and the handlers of its requests. It has one folder and one executable.
 public protocol Service: Sendable {

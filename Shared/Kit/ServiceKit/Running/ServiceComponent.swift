@@ -1,7 +1,7 @@
-import Contracts
-import MessageBus
-import Storage
-import Workers
+import ParlorContracts
+import ParlorMessageBus
+import ParlorStorage
+import ParlorWorkers
 
 extension ComponentFactory {
     /// Returns the factory of a service on the node's bus, with a database of its own.

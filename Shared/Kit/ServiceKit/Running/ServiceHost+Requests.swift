@@ -1,10 +1,10 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import Reactor
-import ServiceClient
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorStorage
 
 // Requests: each is passed to its handler, on the loop that it arrived on, and answered once.
 extension ServiceHost {

@@ -1,11 +1,11 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import Reactor
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorStorage
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// Runs a service on a bus: answers its requests, announces it, publishes its event log.
 public final class ServiceHost: Sendable {

@@ -1,5 +1,5 @@
-import Contracts
-import MessageBus
+import ParlorContracts
+import ParlorMessageBus
 
 /// Answers `parlor status` for all parts of a program. Every program on the bus has one.
 struct StatusReporter: Component {

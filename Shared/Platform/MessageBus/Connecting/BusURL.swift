@@ -1,4 +1,4 @@
-import Reactor
+import ParlorReactor
 
 /// The address of the bus, as given in a setting.
 public enum BusURL: Equatable, Sendable {

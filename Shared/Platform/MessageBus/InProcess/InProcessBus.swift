@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 import Synchronization
 
 /// The bus within one process: to send a message is to call the handler, on the publisher's thread.

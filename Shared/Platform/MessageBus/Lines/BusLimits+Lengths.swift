@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 extension BusLimits {
     // The names of members, the punctuation and the numbers of a line take fewer bytes than this.

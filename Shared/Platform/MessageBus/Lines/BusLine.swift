@@ -1,5 +1,5 @@
 import Glibc
-import JSON
+import ParlorJSON
 
 /// A line of the protocol, parsed up to its `data`: the range of each known member's value.
 ///

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// Iterates over the members of one JSON object without decoding them. It checks only what it needs to find
 /// their ends: accepted text may still be invalid JSON.

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// Appends lines of the protocol (Services/Bus/PROTOCOL.md) to bytes that wait to be sent.
 ///

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A connection to a NATS server: the handshake, and the messages after it.
 struct NATSSession {

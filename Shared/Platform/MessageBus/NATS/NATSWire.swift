@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// Encodes operations for a NATS server (the client protocol on docs.nats.io).
 ///

@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// A broker's protocol for a `TCPBus`: bytes in and out, no I/O. Each writer appends one message.
 protocol BusWire: Sendable {

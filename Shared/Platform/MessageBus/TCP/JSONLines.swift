@@ -1,4 +1,4 @@
-import JSON
+import ParlorJSON
 
 /// JSON lines, the protocol of `parlor-bus` (Services/Bus/PROTOCOL.md).
 struct JSONLines: BusWire {

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import Synchronization
 
 /// The bus over one TCP connection to a broker, in the broker's own protocol: `JSONLines` or `NATSWire`.

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 
 /// A connection of a `TCPBusLink`, from its first byte to its end. On the link's loop only.
 final class TCPBusConnection: ChannelHandler {

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 import Synchronization
 
 /// The link of a `TCPBus` to its broker: connects, reconnects and handles the broker's messages. On the loop,

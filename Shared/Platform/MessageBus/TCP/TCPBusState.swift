@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import ParlorJSON
+import ParlorReactor
 
 /// The state that all threads of a `TCPBus` share.
 struct TCPBusState {

@@ -1,4 +1,4 @@
-import CPostgres
+import CParlorPostgres
 
 /// A connection to a PostgreSQL server, with its prepared statements. After a loss it reconnects with the
 /// next transaction.

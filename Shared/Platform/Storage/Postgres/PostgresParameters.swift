@@ -1,4 +1,4 @@
-import CPostgres
+import CParlorPostgres
 
 /// Parameters in libpq's form: their types, and the position of each one's bytes.
 struct PostgresParameters {

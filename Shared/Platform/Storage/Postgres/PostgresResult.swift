@@ -1,4 +1,4 @@
-import CPostgres
+import CParlorPostgres
 
 /// The server's result, freed with its last reference.
 final class PostgresResult {

@@ -1,4 +1,4 @@
-import CPostgres
+import CParlorPostgres
 import Glibc
 
 /// Opens a service's connections to its schema. Each connection has its own session.

@@ -1,4 +1,4 @@
-import CPostgres
+import CParlorPostgres
 
 /// The address of a PostgreSQL database: `postgres://user:password@host:port/name?…`, in libpq's form.
 ///

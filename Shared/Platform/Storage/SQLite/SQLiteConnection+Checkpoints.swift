@@ -1,4 +1,4 @@
-import CSQLite
+import CParlorSQLite
 
 /// The decision when to copy the write-ahead log into the database.
 struct CheckpointPolicy {

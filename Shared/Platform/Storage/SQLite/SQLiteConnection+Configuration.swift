@@ -1,4 +1,4 @@
-import CSQLite
+import CParlorSQLite
 
 extension SQLiteConnection {
     func configure(_ configuration: DatabaseConfiguration, isDurable: Bool) throws(StorageError) {

@@ -1,4 +1,4 @@
-import CSQLite
+import CParlorSQLite
 
 /// A connection to an SQLite file, with its prepared statements.
 ///

@@ -1,4 +1,4 @@
-import CSQLite
+import CParlorSQLite
 import Glibc
 
 /// A prepared statement. It belongs to its connection's thread, and ends with the connection or before it.

@@ -1,4 +1,4 @@
-import CSQLite
+import CParlorSQLite
 
 extension StorageError {
     /// Converts an extended result code. `message` belongs to the same failure.

@@ -1,5 +1,5 @@
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// The thread that writes: takes everything queued, and commits it together.
 ///

@@ -1,4 +1,4 @@
-import Workers
+import ParlorWorkers
 
 /// The threads of every engine's database: one that writes and a few that read, each with its connection.
 ///

@@ -1,5 +1,5 @@
+import ParlorWorkers
 import Synchronization
-import Workers
 
 /// The queue of reads, and their execution: reads that wait together share a snapshot, as writes share a
 /// commit.

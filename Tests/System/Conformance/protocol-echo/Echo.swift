@@ -1,8 +1,8 @@
-import Edge
-import HTTP
-import JSON
-import Reactor
-import SocketIO
+import ParlorEdge
+import ParlorHTTP
+import ParlorJSON
+import ParlorReactor
+import ParlorSocketIO
 
 /// Echoes what it receives, as the reference test suites' servers do.
 final class Echo: RequestDelegate, SocketDelegate {

@@ -1,6 +1,6 @@
-import Edge
 import Glibc
-import SocketIO
+import ParlorEdge
+import ParlorSocketIO
 
 /// The command line: `--port N --ping-interval MS --ping-timeout MS --connect-timeout MS`, each with a default.
 struct EchoOptions {

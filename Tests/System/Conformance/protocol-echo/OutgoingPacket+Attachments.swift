@@ -1,5 +1,5 @@
-import JSON
-import SocketIO
+import ParlorJSON
+import ParlorSocketIO
 
 /// Packets with attachments. Parlor itself refuses them from its clients, and never sends them.
 extension OutgoingPacket {

@@ -1,5 +1,5 @@
-import Edge
-import Reactor
+import ParlorEdge
+import ParlorReactor
 
 /// Serves the echo on one loop, so that requests of one client on several connections are served in
 /// their order of arrival, as conformance suites expect.

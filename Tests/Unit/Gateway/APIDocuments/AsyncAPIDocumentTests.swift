@@ -1,8 +1,8 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 import Testing
 
-@testable import APIDocuments
+@testable import ParlorAPIDocuments
 
 @Suite("asyncapi.json")
 struct AsyncAPIDocumentTests {

@@ -1,15 +1,15 @@
-import Contracts
-import EventLog
 import GatewayTesting
-import JSON
-import MessageBus
-import Reactor
-import ServiceClient
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorTestSupport
 import Testing
 
-@testable import APIDocuments
-@testable import GatewayCatalog
+@testable import ParlorAPIDocuments
+@testable import ParlorGatewayCatalog
 
 /// No log is followed here.
 private struct NoLogs: LogReceiver {

@@ -1,10 +1,10 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 import Testing
 
-@testable import APIDocuments
-@testable import GatewayCatalog
-@testable import RoomViews
+@testable import ParlorAPIDocuments
+@testable import ParlorGatewayCatalog
+@testable import ParlorRoomViews
 
 @Suite("openapi.json")
 struct OpenAPIDocumentTests {

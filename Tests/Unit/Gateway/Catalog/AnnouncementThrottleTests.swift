@@ -1,9 +1,9 @@
-import JSON
-import MessageBus
-import TestSupport
+import ParlorJSON
+import ParlorMessageBus
+import ParlorTestSupport
 import Testing
 
-@testable import GatewayCatalog
+@testable import ParlorGatewayCatalog
 
 @Suite("Announcements at a bounded rate")
 struct AnnouncementThrottleTests {

@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import ServiceKit
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
 import Testing
 
-@testable import GatewayCatalog
+@testable import ParlorGatewayCatalog
 
 @Suite("What services announce")
 struct CatalogTests {

@@ -1,12 +1,12 @@
-import Contracts
-import EventLog
 import GatewayTesting
-import JSON
-import ServiceKit
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorServiceKit
+import ParlorTestSupport
 import Testing
 
-@testable import GatewayCatalog
+@testable import ParlorGatewayCatalog
 
 /// What operators see of the catalog, and make it forget.
 extension DirectoryTests {

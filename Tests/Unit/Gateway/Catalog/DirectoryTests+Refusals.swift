@@ -1,9 +1,9 @@
-import Contracts
-import JSON
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorTestSupport
 import Testing
 
-@testable import GatewayCatalog
+@testable import ParlorGatewayCatalog
 
 /// Announcements that the gateway refuses.
 extension DirectoryTests {

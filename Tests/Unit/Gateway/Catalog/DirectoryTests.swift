@@ -1,15 +1,15 @@
-import Contracts
-import EventLog
 import GatewayTesting
 import Glibc
-import JSON
-import Reactor
-import ServiceClient
-import ServiceKit
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
+import ParlorTestSupport
 import Testing
 
-@testable import GatewayCatalog
+@testable import ParlorGatewayCatalog
 
 /// The logs that are followed, or no longer, and the entries' numbers.
 private struct FollowedLogs: LogReceiver {

@@ -1,12 +1,12 @@
-import Contracts
 import Foundation
-import JSON
-import ServiceKit
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorServiceKit
+import ParlorTestSupport
+import ParlorWorkers
 import Testing
-import Workers
 
-@testable import GatewayCatalog
+@testable import ParlorGatewayCatalog
 
 @Suite("Manifests on disk")
 struct ManifestFileTests {

@@ -1,7 +1,7 @@
-import Contracts
+import ParlorContracts
 import Testing
 
-@testable import GatewayCatalog
+@testable import ParlorGatewayCatalog
 
 @Suite("The table of routes")
 struct RouteTableTests {

@@ -1,8 +1,8 @@
-import Contracts
-import JSON
+import ParlorContracts
+import ParlorJSON
 import Testing
 
-@testable import Delivery
+@testable import ParlorDelivery
 
 @Suite("Badges waiting to be composed")
 struct BadgeQueueTests {

@@ -1,12 +1,12 @@
 import GatewayTesting
-import JSON
-import Reactor
-import SocketIO
+import ParlorJSON
+import ParlorReactor
+import ParlorSocketIO
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import Delivery
+@testable import ParlorDelivery
 
 @Suite("Throttling broadcasts", .timeLimit(.minutes(1)))
 struct BroadcastThrottleTests {

@@ -1,7 +1,7 @@
-import Reactor
+import ParlorReactor
 import Testing
 
-@testable import Delivery
+@testable import ParlorDelivery
 
 @Suite("What a client is known to have received")
 struct ClientLivenessTests {

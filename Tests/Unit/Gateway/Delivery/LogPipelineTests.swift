@@ -1,18 +1,18 @@
-import Contracts
-import EventLog
-import GatewayCatalog
-import GatewayPresence
 import GatewayTesting
-import JSON
-import MessageBus
-import Reactor
-import RoomViews
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorGatewayPresence
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorRoomViews
+import ParlorServiceKit
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import Delivery
+@testable import ParlorDelivery
 
 @Suite("The processing of a log's entries")
 struct LogPipelineTests {

@@ -1,8 +1,8 @@
-import Contracts
 import GatewayTesting
+import ParlorContracts
 import Testing
 
-@testable import Delivery
+@testable import ParlorDelivery
 
 @Suite("Acks that wait for their event")
 struct PendingAcksTests {

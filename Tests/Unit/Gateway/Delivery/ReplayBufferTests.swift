@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import JSON
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
 import Testing
 
-@testable import Delivery
+@testable import ParlorDelivery
 
 @Suite("the newest entries, in memory")
 struct ReplayBufferTests {

@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import JSON
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
 import Testing
 
-@testable import Delivery
+@testable import ParlorDelivery
 
 @Suite("The replay of missed events")
 struct ReplayTests {

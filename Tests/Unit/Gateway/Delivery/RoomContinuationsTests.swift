@@ -1,7 +1,7 @@
-import EventLog
+import ParlorEventLog
 import Testing
 
-@testable import Delivery
+@testable import ParlorDelivery
 
 @Suite("Where a socket continues with rooms")
 struct RoomContinuationsTests {

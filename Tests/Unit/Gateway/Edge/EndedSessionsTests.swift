@@ -1,7 +1,7 @@
-import Contracts
+import ParlorContracts
 import Testing
 
-@testable import GatewayEdge
+@testable import ParlorGatewayEdge
 
 @Suite("Ended sessions", .timeLimit(.minutes(1)))
 struct EndedSessionsTests {

@@ -1,11 +1,11 @@
-import Contracts
-import Reactor
-import Security
-import ServiceKit
-import TestSupport
+import ParlorContracts
+import ParlorReactor
+import ParlorSecurity
+import ParlorServiceKit
+import ParlorTestSupport
 import Testing
 
-@testable import GatewayEdge
+@testable import ParlorGatewayEdge
 
 @Suite("Access tokens", .timeLimit(.minutes(1)))
 struct TokenVerifierTests {

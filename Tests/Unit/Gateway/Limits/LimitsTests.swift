@@ -1,12 +1,12 @@
-import Contracts
-import GatewayCatalog
 import GatewayTesting
-import Reactor
-import ServiceKit
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorReactor
+import ParlorServiceKit
 import Synchronization
 import Testing
 
-@testable import GatewayLimits
+@testable import ParlorGatewayLimits
 
 @Suite("Limits of people and addresses")
 struct LimitsTests {

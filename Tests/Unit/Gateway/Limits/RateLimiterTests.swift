@@ -1,9 +1,9 @@
-import Contracts
-import Reactor
-import ServiceKit
+import ParlorContracts
+import ParlorReactor
+import ParlorServiceKit
 import Testing
 
-@testable import GatewayLimits
+@testable import ParlorGatewayLimits
 
 extension RateLimiter {
     fileprivate func take(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import GatewayLimits
+@testable import ParlorGatewayLimits
 
 @Suite("Times of the most recently used keys")
 struct RecentTimesTests {

@@ -1,8 +1,8 @@
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import GatewayLimits
+@testable import ParlorGatewayLimits
 
 @Suite("A person's concurrent requests")
 struct RequestSlotsTests {

@@ -1,9 +1,9 @@
-import Contracts
-import GatewayCatalog
-import JSON
+import ParlorContracts
+import ParlorGatewayCatalog
+import ParlorJSON
 import Testing
 
-@testable import RoomViews
+@testable import ParlorRoomViews
 
 @Suite("A Room as one person sees it")
 struct ComposedRoomTests {

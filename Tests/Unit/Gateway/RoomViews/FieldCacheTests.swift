@@ -1,10 +1,10 @@
-import Contracts
-import EventLog
-import JSON
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
 import Testing
 
-@testable import GatewayCatalog
-@testable import RoomViews
+@testable import ParlorGatewayCatalog
+@testable import ParlorRoomViews
 
 @Suite("Cached fields of messages and people")
 struct FieldCacheTests {

@@ -1,9 +1,9 @@
-import Contracts
-import EventLog
-import JSON
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
 import Testing
 
-@testable import RoomViews
+@testable import ParlorRoomViews
 
 @Suite("Caching lists of rooms")
 struct RoomListCacheTests {

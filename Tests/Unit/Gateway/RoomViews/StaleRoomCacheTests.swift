@@ -1,7 +1,7 @@
-import JSON
+import ParlorJSON
 import Testing
 
-@testable import RoomViews
+@testable import ParlorRoomViews
 
 @Suite("Services' last contributions")
 struct StaleRoomCacheTests {

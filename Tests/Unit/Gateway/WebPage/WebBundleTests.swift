@@ -1,7 +1,7 @@
-import TestSupport
+import ParlorTestSupport
 import Testing
 
-@testable import WebPage
+@testable import ParlorWebPage
 
 @Suite("One script of a page's modules")
 struct WebBundleTests {

@@ -1,10 +1,10 @@
 import Foundation
-import HTTP
-import TestSupport
+import ParlorHTTP
+import ParlorTestSupport
+import ParlorWorkers
 import Testing
-import Workers
 
-@testable import WebPage
+@testable import ParlorWebPage
 
 @Suite("The web client's files", .timeLimit(.minutes(1)))
 struct WebPageTests {

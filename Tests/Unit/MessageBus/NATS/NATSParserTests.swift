@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MessageBus
+@testable import ParlorMessageBus
 
 @Suite("parsing NATS operations")
 struct NATSParserTests {

@@ -1,7 +1,7 @@
-import JSON
+import ParlorJSON
 import Testing
 
-@testable import MessageBus
+@testable import ParlorMessageBus
 
 @Suite("a connection to a NATS server")
 struct NATSReaderTests {
@@ -71,14 +71,14 @@ struct NATSReaderTests {
                 == #"request 4 subject("in.1") a {} r 7.0 seconds k"#)
         #expect(
             try message("parlor.inbox.x.12 0", #"{"data":5}"#)
-                == "reply(id: 12, Swift.Result<JSON.JSONValue, MessageBus.BusError>.success(5))")
+                == "reply(id: 12, Swift.Result<ParlorJSON.JSONValue, ParlorMessageBus.BusError>.success(5))")
         #expect(
             try message("parlor.inbox.x.12 0", #"{"error":"line_too_long"}"#)?.contains("failure(line_too_long)")
                 == true)
         // Other languages' encoders end a value with a newline, or indent it.
         #expect(
             try message("parlor.inbox.x.12 0", "{\n  \"data\": 5\n}\n")
-                == "reply(id: 12, Swift.Result<JSON.JSONValue, MessageBus.BusError>.success(5))")
+                == "reply(id: 12, Swift.Result<ParlorJSON.JSONValue, ParlorMessageBus.BusError>.success(5))")
         #expect(
             try message("parlor.request.a 4 in.1", "{\"request\": \"r\"\n,\n\"timeout\": 7000,\n\"data\": {}\n}\n")
                 == #"request 4 subject("in.1") a {} r 7.0 seconds -"#)

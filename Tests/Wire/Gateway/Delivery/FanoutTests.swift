@@ -1,11 +1,11 @@
-import Contracts
-import EventLog
-import JSON
-import MessageBus
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorTestSupport
 import Testing
 
-@testable import Delivery
+@testable import ParlorDelivery
 
 @Suite("Events through the gateway", .timeLimit(.minutes(1)))
 struct FanoutTests {

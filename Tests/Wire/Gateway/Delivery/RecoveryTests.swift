@@ -1,12 +1,12 @@
-import Contracts
 import GatewayTesting
-import JSON
-import MessageBus
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorTestSupport
 import Testing
 
-@testable import Delivery
-@testable import Gateway
+@testable import ParlorDelivery
+@testable import ParlorGateway
 
 @Suite("Sockets that reconnect", .timeLimit(.minutes(1)))
 struct RecoveryTests {

@@ -1,6 +1,6 @@
-import Contracts
-import JSON
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorTestSupport
 import Testing
 
 @Suite("Slow readers", .timeLimit(.minutes(1)))

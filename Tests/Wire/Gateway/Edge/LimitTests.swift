@@ -1,11 +1,11 @@
-import Contracts
-import JSON
-import TestSupport
+import ParlorContracts
+import ParlorJSON
+import ParlorTestSupport
 import Testing
 
-@testable import GatewayCatalog
-@testable import GatewayEdge
-@testable import GatewayLimits
+@testable import ParlorGatewayCatalog
+@testable import ParlorGatewayEdge
+@testable import ParlorGatewayLimits
 
 @Suite("Limits at the gateway", .timeLimit(.minutes(1)))
 struct LimitTests {

@@ -1,9 +1,9 @@
-import Contracts
 import GatewayTesting
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("Checks before clients' requests", .timeLimit(.minutes(1)))

@@ -1,15 +1,15 @@
-import Contracts
 import GatewayTesting
-import HTTP
-import JSON
-import MessageBus
-import ServiceKit
+import ParlorContracts
+import ParlorHTTP
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import Edge
-@testable import GatewayEdge
+@testable import ParlorEdge
+@testable import ParlorGatewayEdge
 
 @Suite("HTTP through the gateway", .timeLimit(.minutes(1)))
 struct RequestTests {

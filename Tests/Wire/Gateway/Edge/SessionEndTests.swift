@@ -1,13 +1,13 @@
-import Contracts
-import EventLog
 import GatewayTesting
-import JSON
-import MessageBus
-import ServiceKit
-import TestSupport
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorTestSupport
 import Testing
 
-@testable import GatewayEdge
+@testable import ParlorGatewayEdge
 
 @Suite("The end of a session at the gateway", .timeLimit(.minutes(1)))
 struct SessionEndTests {

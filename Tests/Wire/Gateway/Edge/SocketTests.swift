@@ -1,8 +1,8 @@
-import Contracts
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("Sockets through the gateway", .timeLimit(.minutes(1)))

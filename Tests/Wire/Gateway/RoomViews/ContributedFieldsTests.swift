@@ -1,7 +1,7 @@
-import Contracts
 import GatewayTesting
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
 import Synchronization
 import Testing
 

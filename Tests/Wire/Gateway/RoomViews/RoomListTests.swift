@@ -1,12 +1,12 @@
-import Contracts
-import JSON
-import MessageBus
+import ParlorContracts
+import ParlorJSON
+import ParlorMessageBus
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import Gateway
-@testable import RoomViews
+@testable import ParlorGateway
+@testable import ParlorRoomViews
 
 @Suite("Cached room lists", .timeLimit(.minutes(1)))
 struct RoomListTests {

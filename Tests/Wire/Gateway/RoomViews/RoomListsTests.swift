@@ -1,19 +1,19 @@
-import Contracts
-import EventLog
-import GatewayCatalog
-import GatewayLimits
-import GatewayPresence
 import GatewayTesting
-import JSON
-import MessageBus
-import Reactor
-import ServiceClient
-import ServiceKit
+import ParlorContracts
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorGatewayLimits
+import ParlorGatewayPresence
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorServiceClient
+import ParlorServiceKit
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
-@testable import RoomViews
+@testable import ParlorRoomViews
 
 /// `RoomLists` on a loop with two services and without a socket.
 @Suite("Serving lists of rooms", .timeLimit(.minutes(1)))

@@ -1,7 +1,7 @@
-import JSON
-import MessageBus
+import ParlorJSON
+import ParlorMessageBus
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 /// The promises of every bus. A new bus is added to `BusKind`.

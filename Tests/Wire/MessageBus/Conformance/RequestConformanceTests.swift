@@ -1,6 +1,6 @@
-import JSON
-import MessageBus
-import TestSupport
+import ParlorJSON
+import ParlorMessageBus
+import ParlorTestSupport
 import Testing
 
 /// The promises of every bus. A new bus is added to `BusKind`.

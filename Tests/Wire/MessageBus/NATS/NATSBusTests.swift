@@ -1,7 +1,7 @@
-import JSON
-import MessageBus
-import Reactor
-import TestSupport
+import ParlorJSON
+import ParlorMessageBus
+import ParlorReactor
+import ParlorTestSupport
 import Testing
 
 /// Properties beyond the conformance suite: servers that restart, and what they refuse.

@@ -1,6 +1,6 @@
 import Glibc
+import ParlorTestSupport
 import Synchronization
-import TestSupport
 
 /// A real `nats-server` on loopback. It ends with `stop`, or with this process.
 final class NATSServer: Sendable {

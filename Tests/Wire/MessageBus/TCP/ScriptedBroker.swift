@@ -1,5 +1,5 @@
-import Reactor
-import TestSupport
+import ParlorReactor
+import ParlorTestSupport
 
 /// Welcomes clients, and sends its lines after a cue.
 final class ScriptedBroker: ChannelHandler {

@@ -1,8 +1,8 @@
-import Contracts
-import EventLog
-import JSON
-import Security
-import Storage
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorSecurity
+import ParlorStorage
 
 /// The endpoints that a service has registered, each with its handler. They make up its manifest.
 public struct RequestTable: Sendable {
