@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "Polls",
-    // Parlor from its repository: .package(url: "https://…/parlor.git", from: "1.0.0")
+    // Parlor from its repository: .package(url: "https://…/parlor.git", branch: "main")
     dependencies: [.package(name: "parlor", path: "../..")],
     targets: [
         .target(

@@ -1,0 +1,1 @@
+public let nameOfHTTP = "HTTP of another package"

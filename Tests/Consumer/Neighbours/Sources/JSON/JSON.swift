@@ -1,0 +1,1 @@
+public let nameOfJSON = "JSON of another package"

@@ -1,0 +1,1 @@
+public let nameOfLogging = "Logging of another package"
