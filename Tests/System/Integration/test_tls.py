@@ -12,7 +12,7 @@ from people import World
 from test_balancer import Balancer, free_port
 
 CADDYFILE, NGINX = ((ROOT / "deploy/tls" / name).read_text() for name in ("Caddyfile", "nginx.conf"))
-DEFAULTS = dict(re.findall(r"^\| `--[a-z-]+` \| `([A-Z_]+)` \| `(\d+)s` \|", (ROOT / "docs/settings.md").read_text(), re.M))
+DEFAULTS = dict(re.findall(r"^\| `([A-Z_]+)` \| `(\d+)s`", (ROOT / "docs/settings.md").read_text(), re.M))
 
 
 def changed(text: str, *changes: tuple[str, str]) -> str:
