@@ -11,10 +11,6 @@ extension Directory {
     /// services reply within milliseconds.
     static let announcementWait: Duration = .milliseconds(500)
 
-    static func service(announcedOn subject: String) -> String {
-        String(subject.dropFirst(Subject.announce(of: "").count))
-    }
-
     /// - Returns: false if the service is not in the catalog.
     @discardableResult
     func noteHeard(_ service: String) -> Bool {

@@ -17,7 +17,7 @@ package final class Directory: Sendable {
     let clock: any WallClock
     let log: Logger
     private let announcementPause: Duration
-    private let ownLimits: Set<String>
+    private let announcements: AnnouncementLog
     private let onAnnouncement: @Sendable (Manifest) -> Void
     private let onHead: @Sendable (_ service: String, LogPosition) -> Void
     let onForgotten: @Sendable (_ service: String) -> Void
@@ -56,7 +56,7 @@ package final class Directory: Sendable {
         self.clock = clock
         self.log = log
         self.announcementPause = announcementPause
-        self.ownLimits = ownLimits
+        announcements = AnnouncementLog(log, ownLimits: ownLimits)
         self.onAnnouncement = onAnnouncement
         self.onHead = onHead
         self.onForgotten = onForgotten
@@ -77,7 +77,7 @@ package final class Directory: Sendable {
             }
         }
         let throttle = AnnouncementThrottle(pause: announcementPause) { [weak self] in self?.receive($0) }
-        let announcements = try bus.subscribe(Subject.announcements) { throttle.receive($0) }
+        let subscription = try bus.subscribe(Subject.announcements) { throttle.receive($0) }
         let returns = bus.onStateChange { [weak self] change in
             guard let self else { return }
             // A service that could not answer does not count as silent.
@@ -91,7 +91,7 @@ package final class Directory: Sendable {
             }
         }
         state.withLock { state in
-            state.subscriptions = [announcements, returns]
+            state.subscriptions = [subscription, returns]
             state.sweeping = sweeping
         }
         discover()
@@ -132,62 +132,24 @@ package final class Directory: Sendable {
     }
 
     private func receive(_ message: BusMessage) {
-        // Refused announcements count, too: the service is there.
-        let isKnown = noteHeard(Self.service(announcedOn: message.subject))
-        guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
-            let head = object["head"]?.object.flatMap(LogPosition.init)
-        else { return refuse(message, "it is malformed") }
-        // The bus lets a service announce only itself. A manifest must not direct requests to
-        // another service's subjects either.
-        guard message.subject == Subject.announce(of: manifest.service) else {
-            return refuse(message, "it names another service")
+        // Refused announcements count, too: the service is up.
+        let name = Announcement.service(announcedOn: message.subject)
+        let isKnown = noteHeard(name)
+        let announcement: Announcement
+        do throws(Announcement.Refusal) {
+            announcement = try Announcement(message)
+        } catch {
+            noteRefused(name, error.detail.isEmpty ? error.reason : "\(error.reason): \(error.detail)")
+            return announcements.noteRefusal(of: message.subject, error)
         }
-        guard !BusPeer.reservedNames.contains(manifest.service) else {
-            return refuse(message, "its name is reserved")
-        }
-        if let excess = manifest.excess { return refuse(message, "it is too large", excess) }
-        if let repeated = manifest.repeatedClaim { return refuse(message, "it declares something twice", repeated) }
-        if let foreign = manifest.foreignSubject {
-            return refuse(message, "it names another service's subject", foreign)
-        }
+        let manifest = announcement.manifest
         guard learn(manifest) else { return }
-        if let json = object["manifest"] { logMistakes(in: manifest, json) }
+        announcements.noteMistakes(in: announcement, catalog)
         if !isKnown { noteHeard(manifest.service) }
-        followers[manifest.service]?.announced(head)
-        onHead(manifest.service, head)
+        followers[manifest.service]?.announced(announcement.head)
+        onHead(manifest.service, announcement.head)
         if !manifest.hasEventLog { followers.noteSettled(manifest.service) }
         keep(manifest)
-    }
-
-    /// - Parameter detail: what the reason is about.
-    private func refuse(_ message: BusMessage, _ reason: String, _ detail: String = "") {
-        noteRefused(Self.service(announcedOn: message.subject), detail.isEmpty ? reason : "\(reason): \(detail)")
-        guard isToBeLogged("\(reason) \(detail)", of: message.subject) else { return }
-        log.warning(
-            "an announcement is refused", ["subject": message.subject, "reason": reason, "detail": detail])
-    }
-
-    /// Logs what the author of a service may not have meant. The announcement holds all the same.
-    private func logMistakes(in manifest: Manifest, _ json: JSONValue) {
-        var mistakes: [String] = []
-        if let part = Manifest.skippedPart(of: json) { mistakes.append("\(part) lacks a member, or has a wrong one") }
-        let catalog = catalog
-        // Until all are there, another service may still declare the limit.
-        if catalog.isWhole {
-            for limit in manifest.namedLimits where !ownLimits.contains(limit) && catalog.limits[limit] == nil {
-                mistakes.append("nobody declares the rate limit \(limit), so the default one holds")
-            }
-        }
-        for mistake in mistakes where isToBeLogged(mistake, of: manifest.service) {
-            log.warning("an announcement has a mistake", ["name": manifest.service, "reason": mistake])
-        }
-    }
-
-    private static let unloggedFields =
-        "a service's fields of rooms are in no log, so it is asked for them with each list"
-
-    private func isToBeLogged(_ reason: String, of service: String) -> Bool {
-        state.withLock { $0.refusals.note(reason, of: service) }
     }
 
     /// Adds a manifest.
@@ -212,11 +174,7 @@ package final class Directory: Sendable {
         }
         guard hasRoom else {
             noteRefused(name, "there are \(Self.maxServices) services already")
-            // Throttle this line for all names together. On a bus whose peers share a token, a peer can announce any
-            // number of names.
-            if isToBeLogged("there are too many services", of: "") {
-                log.warning("there are too many services", ["name": name, "count": Self.maxServices])
-            }
+            announcements.noteTooMany(Self.maxServices, name)
             return false
         }
         // Follow the log first: whoever finds the service in the catalog may expect one of its
@@ -241,39 +199,15 @@ package final class Directory: Sendable {
             }
             return learn(manifest)
         }
-        if isUnknown { log.info("service discovered", ["name": name]) }
-        if manifest.contribution != nil, !manifest.logsItsFields, isToBeLogged(Self.unloggedFields, of: name) {
-            log.warning(Self.unloggedFields, ["name": name])
-        }
-        logRefusedChecks(discovered: isUnknown ? name : nil)
+        announcements.noteEffects(of: manifest, isDiscovered: isUnknown, catalog)
         onAnnouncement(manifest)
         return true
-    }
-
-    /// Logs the checks without effect. The reason may be in either service's manifest, so all are logged after each
-    /// announcement. Checks that `CHECKS` leaves out are logged only when their service is discovered.
-    private func logRefusedChecks(discovered name: String?) {
-        struct Group: Hashable { let service: String, reason: RefusedCheck.Reason }
-        let refused = Dictionary(grouping: catalog.refusedChecks) {
-            Group(service: $0.check.service, reason: $0.reason)
-        }
-        for (group, refused) in refused {
-            if group.reason == .unlisted, group.service != name { continue }
-            let requests = refused.map(\.check.before).joined(separator: ", ")
-            guard isToBeLogged("check before \(requests): \(group.reason)", of: group.service) else { continue }
-            log.warning(
-                "a check has no effect: \(group.reason.rawValue)", ["name": group.service, "before": requests])
-        }
     }
 
     /// Logs the reason here, and asks the service to log it too.
     private func reject(_ service: String, _ claim: String, of holder: String) {
         noteRefused(service, "\(claim) belongs to \(holder)")
-        if isToBeLogged("\(claim) of \(holder)", of: service) {
-            log.error(
-                "service rejected: another service already has what it claims",
-                ["name": service, "what": claim, "of": holder])
-        }
+        announcements.noteRejection(of: service, claim, of: holder)
         let refusal = JSONWriter.object {
             $0.member("what", claim)
             $0.member("of", holder)

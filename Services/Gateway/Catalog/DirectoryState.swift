@@ -1,6 +1,5 @@
 import ParlorContracts
 import ParlorJSON
-import ParlorLogging
 import ParlorMessageBus
 import ParlorServiceKit
 
@@ -29,7 +28,6 @@ struct DirectoryState {
     /// True if the last sweep asked all services, and the bus stayed connected after it.
     var wasAsked = false
     var sweeping: Task<Void, Never>?
-    var refusals = LogThrottle()
 
     init(catalog: Catalog) { self.catalog = catalog }
 

@@ -1,0 +1,45 @@
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+
+/// A service's announcement: its manifest, and the end of its event log.
+struct Announcement {
+    let manifest: Manifest
+    /// The manifest as it was sent, with what this version does not know.
+    let json: JSONValue
+    let head: LogPosition
+
+    /// The reason why an announcement has no effect.
+    struct Refusal: Error {
+        let reason: String
+        /// What the reason is about.
+        var detail = ""
+    }
+
+    init(_ message: BusMessage) throws(Refusal) {
+        guard let object = message.data.object, let json = object["manifest"], let manifest = Manifest(json),
+            let head = object["head"]?.object.flatMap(LogPosition.init)
+        else { throw Refusal(reason: "it is malformed") }
+        // The bus lets a service announce only itself. A manifest must not direct requests to
+        // another service's subjects either.
+        guard message.subject == Subject.announce(of: manifest.service) else {
+            throw Refusal(reason: "it names another service")
+        }
+        guard !BusPeer.reservedNames.contains(manifest.service) else { throw Refusal(reason: "its name is reserved") }
+        if let excess = manifest.excess { throw Refusal(reason: "it is too large", detail: excess) }
+        if let repeated = manifest.repeatedClaim {
+            throw Refusal(reason: "it declares something twice", detail: repeated)
+        }
+        if let foreign = manifest.foreignSubject {
+            throw Refusal(reason: "it names another service's subject", detail: foreign)
+        }
+        (self.manifest, self.json, self.head) = (manifest, json, head)
+    }
+
+    /// Returns the service that a subject of announcements is for.
+    static func service(announcedOn subject: String) -> String {
+        String(subject.dropFirst(Subject.announce(of: "").count))
+    }
+}
