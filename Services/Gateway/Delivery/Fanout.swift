@@ -32,7 +32,8 @@ package final class Fanout: BroadcastSink {
     }
 
     func deliver(_ broadcasts: [Broadcast]) {
-        for delivery in loops { delivery.enter { $0.deliver(broadcasts) } }
+        let deliver: @Sendable (isolated LoopDelivery) -> Void = { $0.deliver(broadcasts) }
+        for delivery in loops { delivery.enter(deliver) }
     }
 
     func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {

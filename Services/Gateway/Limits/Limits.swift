@@ -50,8 +50,11 @@ package final class Limits: Sendable {
     }
 
     private static func limits(_ names: [String], _ catalog: Catalog, or standard: RateLimit) -> [RateLimit] {
-        let found = names.compactMap { OwnLimits.named($0) ?? catalog.limits[$0] }
-        return found.contains { $0.counted == .calls } ? found : found + [standard]
+        var found: [RateLimit] = []
+        found.reserveCapacity(names.count + 1)
+        for name in names { if let limit = OwnLimits.named(name) ?? catalog.limits[name] { found.append(limit) } }
+        if !found.contains(where: { $0.counted == .calls }) { found.append(standard) }
+        return found
     }
 
     // MARK: Rates
@@ -88,8 +91,11 @@ package final class Limits: Sendable {
         _ limits: [RateLimit], isAddressCounted: Bool = false, writing bytes: Int?
     ) -> (all: [RateLimiter.Charge], written: RateLimiter.Charge?) {
         let written = bytes.map { RateLimiter.Charge(OwnLimits.bytes, cost: $0 + Self.writeOverhead) }
-        let calls = limits.map { RateLimiter.Charge($0, isForAddress: !isAddressCounted) }
-        return (written.map { calls + [$0] } ?? calls, written)
+        var all: [RateLimiter.Charge] = []
+        all.reserveCapacity(limits.count + 1)
+        for limit in limits { all.append(RateLimiter.Charge(limit, isForAddress: !isAddressCounted)) }
+        if let written { all.append(written) }
+        return (all, written)
     }
 
     /// Counts one more for the address alone, while the caller is unknown.

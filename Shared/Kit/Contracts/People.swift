@@ -6,15 +6,14 @@ public struct Caller: Sendable, Equatable {
     public let id: String
     public let username: String
     public let firstName: String?
+    /// Written once, as it goes with each request of a socket.
+    public let json: JSONValue
 
     public init(id: String, username: String, firstName: String?) {
         self.id = id
         self.username = username
         self.firstName = firstName
-    }
-
-    public var json: JSONValue {
-        JSONWriter.object(reservingCapacity: 128) {
+        json = JSONWriter.object(reservingCapacity: 128) {
             $0.member("id", id)
             $0.member("username", username)
             $0.member("firstName", firstName)
@@ -26,7 +25,12 @@ public struct Caller: Sendable, Equatable {
         guard let object = json.object, let id = object["id"]?.string, let username = object["username"]?.string else {
             return nil
         }
-        self.init(id: id, username: username, firstName: object["firstName"]?.string)
+        (self.id, self.username, firstName) = (id, username, object["firstName"]?.string)
+        self.json = json
+    }
+
+    public static func == (a: Caller, b: Caller) -> Bool {
+        (a.id, a.username, a.firstName) == (b.id, b.username, b.firstName)
     }
 }
 

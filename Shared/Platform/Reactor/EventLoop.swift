@@ -157,7 +157,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     func run() {
         threadID.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
-        let wakeups = CoalescedWakeups.begin()
+        let wakeups = CoalescedWakeups()
+        wakeups.begin()
         while !inbox.withLock({ $0.isStopping }) { turn(wakeups) }
         end()
         wakeups.end()

@@ -57,7 +57,7 @@ public final class UUIDv7Generator: Sendable {
         let position = last.withLock { last in
             if now > last.millisecond {
                 last.millisecond = now
-                last.counter = (UInt16(random[8]) << 8 | UInt16(random[9])) & Self.maxFirstCounter
+                last.counter = random.counter & Self.maxFirstCounter
             } else if last.counter < Self.maxCounter {
                 last.counter += 1
             } else {
@@ -66,27 +66,22 @@ public final class UUIDv7Generator: Sendable {
             }
             return (millisecond: last.millisecond, counter: last.counter)
         }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(16)
-        for shift in stride(from: 40 as UInt64, through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: position.millisecond >> shift))
-        }
-        bytes.append(0x70 | UInt8(position.counter >> 8))
-        bytes.append(UInt8(truncatingIfNeeded: position.counter))
-        bytes.append(0x80 | random[0] & 0x3F)
-        bytes.append(contentsOf: random[1..<8])
-        return uuidText(bytes)
+        return uuidText(position.millisecond << 16 | 0x7000 | UInt64(position.counter), random.tail)
     }
 
-    private func takeRandom() -> [UInt8] {
-        let spare = last.withLock { last in
-            defer { last.random = last.random.dropFirst(Self.randomBytes) }
-            return Array(last.random.prefix(Self.randomBytes))
+    private func takeRandom() -> (tail: UInt64, counter: UInt16) {
+        func take(from bytes: inout ArraySlice<UInt8>) -> (tail: UInt64, counter: UInt16)? {
+            guard bytes.count >= Self.randomBytes else { return nil }
+            let tail = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+            let counter = bytes.prefix(Self.randomBytes).suffix(2).reduce(0) { $0 << 8 | UInt16($1) }
+            bytes.removeFirst(Self.randomBytes)
+            return (tail, counter)
         }
-        if !spare.isEmpty { return spare }
-        let fresh = randomness.bytes(Self.randomBytes * Self.idsAtATime)
-        last.withLock { $0.random = fresh.dropFirst(Self.randomBytes) }
-        return Array(fresh.prefix(Self.randomBytes))
+        if let spare = last.withLock({ take(from: &$0.random) }) { return spare }
+        var fresh = randomness.bytes(Self.randomBytes * Self.idsAtATime)[...]
+        guard let first = take(from: &fresh) else { preconditionFailure("too few random bytes") }
+        last.withLock { $0.random = fresh }
+        return first
     }
 }
 
@@ -94,26 +89,27 @@ public final class UUIDv7Generator: Sendable {
 public enum UUIDv8 {
     /// - Returns: 36 characters, lower case, from the name's SHA-256.
     public static func of(_ name: String) -> String {
-        var bytes = Array(SHA256.hash(name.utf8).prefix(16))
-        bytes[6] = 0x80 | bytes[6] & 0x0F
-        bytes[8] = 0x80 | bytes[8] & 0x3F
-        return uuidText(bytes)
+        let hash = SHA256.hash(name.utf8)
+        let high = hash.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        return uuidText(high & ~0xF000 | 0x8000, hash[8..<16].reduce(0) { $0 << 8 | UInt64($1) })
     }
 }
 
 private let hexDigits = Array("0123456789abcdef".utf8)
 
-private func uuidText(_ bytes: [UInt8]) -> String {
-    String(unsafeUninitializedCapacity: 36) { text in
+/// Writes an id of the variant of RFC 9562, which replaces the first two bits of `low`.
+private func uuidText(_ high: UInt64, _ low: UInt64) -> String {
+    let low = low & (.max >> 2) | 1 << 63
+    return String(unsafeUninitializedCapacity: 36) { text in
         var length = 0
-        for (at, byte) in bytes.enumerated() {
-            if at == 4 || at == 6 || at == 8 || at == 10 {
+        for at in 0..<32 {
+            if at == 8 || at == 12 || at == 16 || at == 20 {
                 text[length] = UInt8(ascii: "-")
                 length += 1
             }
-            text[length] = hexDigits[Int(byte >> 4)]
-            text[length + 1] = hexDigits[Int(byte & 15)]
-            length += 2
+            let digit = (at < 16 ? high : low) >> UInt64(60 - 4 * (at % 16)) & 15
+            text[length] = hexDigits[Int(digit)]
+            length += 1
         }
         return length
     }

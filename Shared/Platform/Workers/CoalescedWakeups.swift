@@ -12,15 +12,11 @@ public final class CoalescedWakeups {
     /// The number of elements after which wake-ups are delivered, so that the work begins.
     private static let most = 32
 
-    /// Starts to delay the calling thread's wake-ups, until `end`. The thread must call `deliver` whenever it has
-    /// finished some work.
-    public static func begin() -> CoalescedWakeups {
-        let wakeups = CoalescedWakeups()
-        pthread_setspecific(key, Unmanaged.passRetained(wakeups).toOpaque())
-        return wakeups
-    }
+    public init() {}
 
-    private init() {}
+    /// Starts to delay the calling thread's wake-ups, until `end`. The thread must call `deliver` whenever it has
+    /// finished some work, and keeps this object meanwhile.
+    public func begin() { pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque()) }
 
     /// Delivers the delayed wake-ups.
     public func deliver() {
@@ -31,7 +27,6 @@ public final class CoalescedWakeups {
     public func end() {
         deliver()
         pthread_setspecific(Self.key, nil)
-        Unmanaged.passUnretained(self).release()
     }
 
     private func deliverAll() {

@@ -85,10 +85,11 @@ struct LogFollowerTests {
         let starts = Collector<Int>()
 
         static func run(
-            lookingEvery interval: Duration? = nil, restartInterval: Duration = .zero,
+            lookingEvery interval: Duration? = nil, restartInterval: Duration = .zero, ownerHolds: Bool = false,
             _ body: (Harness) async throws -> Void
         ) async throws {
             let harness = try Harness(interval, restartInterval)
+            harness.owner.log.withLock { $0.holds = ownerHolds }
             try harness.follower.start()
             var failure: (any Error)?
             do { try await body(harness) } catch { failure = error }
@@ -171,9 +172,7 @@ struct LogFollowerTests {
 
     @Test("one that has stopped does not look again")
     func stopsLooking() async throws {
-        try await Harness.run(lookingEvery: .seconds(60)) { harness in
-            harness.owner.log.withLock { $0.holds = true }
-            await harness.settled()
+        try await Harness.run(lookingEvery: .seconds(60), ownerHolds: true) { harness in
             let request = try #require(await harness.owner.asked.first(1).first)
             harness.follower.stop()
             request.reply(harness.owner.answer(request))

@@ -22,7 +22,8 @@ struct CoalescedWakeupsTests {
         threads.start(named: "gathers") {
             CoalescedWakeups.note(bell)
             #expect(bell.count == 1)
-            let wakeups = CoalescedWakeups.begin()
+            let wakeups = CoalescedWakeups()
+            wakeups.begin()
             for _ in 0..<5 { CoalescedWakeups.note(bell) }
             CoalescedWakeups.note(other)
             #expect(bell.count == 1 && other.count == 0)
@@ -56,7 +57,8 @@ struct CoalescedWakeupsTests {
             }
         }
         threads.start(named: "giver") {
-            let wakeups = CoalescedWakeups.begin()
+            let wakeups = CoalescedWakeups()
+            wakeups.begin()
             for number in 0..<3 {
                 do {
                     try queue.push(number, bytes: 1)

@@ -46,9 +46,20 @@ struct AcknowledgedCommits {
     ///
     /// A failure is ignored: without the record, less can be noticed at the next start, and nothing is lost.
     func note(_ count: Int, _ kind: Kind) {
-        var line = "\(databaseID) \(count)"
-        line += String(repeating: " ", count: max(0, Kind.size - 1 - line.utf8.count)) + "\n"
-        _ = line.withUTF8 { pwrite(descriptor, $0.baseAddress, $0.count, off_t(kind.offset)) }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Kind.size) { line in
+            line.initialize(repeating: UInt8(ascii: " "))
+            line[Kind.size - 1] = UInt8(ascii: "\n")
+            var at = 0
+            for byte in databaseID.utf8 {
+                line[at] = byte
+                at += 1
+            }
+            for byte in String(count).utf8 {
+                at += 1
+                line[at] = byte
+            }
+            pwrite(descriptor, line.baseAddress, Kind.size, off_t(kind.offset))
+        }
     }
 
     func close() { Glibc.close(descriptor) }

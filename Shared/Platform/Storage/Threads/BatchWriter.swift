@@ -91,13 +91,16 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         var commits = 0
         /// The number of further batches that use savepoints from the start.
         var careful = 0
+        let wakeups = CoalescedWakeups()
         while let batch = writes.take(atMost: maxBatch) {
             commits += 1
             let crashPoint = commits == crashPoint?.count ? crashPoint : nil
-            if careful == 0, !commit(batch, isolated: false, crashingAt: crashPoint) { careful = Self.carefulBatches }
+            if careful == 0, !commit(batch, isolated: false, crashingAt: crashPoint, wakeups) {
+                careful = Self.carefulBatches
+            }
             if careful > 0 {
                 careful -= 1
-                commit(batch, isolated: true, crashingAt: crashPoint)
+                commit(batch, isolated: true, crashingAt: crashPoint, wakeups)
             }
             switch connection.checkpointIfDue(copied: reads.copiedPages) {
             case .notDue: break
@@ -110,11 +113,13 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     /// - Returns: false if the batch was rolled back and has to run again with savepoints, because a failed write could
     ///   not be undone alone or the pending changes could not be written. No caller has an answer then.
     @discardableResult
-    private func commit(_ batch: [Write], isolated: Bool, crashingAt crashPoint: CrashPoint?) -> Bool {
+    private func commit(
+        _ batch: [Write], isolated: Bool, crashingAt crashPoint: CrashPoint?, _ wakeups: CoalescedWakeups
+    ) -> Bool {
         var attempt = 1
         while true {
             do throws(StorageError) {
-                return try commitOnce(batch, isolated: isolated, crashingAt: crashPoint)
+                return try commitOnce(batch, isolated: isolated, crashingAt: crashPoint, wakeups)
             } catch {
                 let mayRunAgain = connection.mayRunAgain
                 connection.rollBack()
@@ -129,7 +134,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     }
 
     private func commitOnce(
-        _ batch: [Write], isolated: Bool, crashingAt crashPoint: CrashPoint?
+        _ batch: [Write], isolated: Bool, crashingAt crashPoint: CrashPoint?, _ wakeups: CoalescedWakeups
     ) throws(StorageError) -> Bool {
         try connection.begin(batch.allSatisfy { $0.durability == .relaxed } ? .relaxed : .synced)
         var answers: [@Sendable () -> Void] = []
@@ -164,7 +169,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         if isFailing, !hasChanges { counters.writesFailed() }
         counters.committed(writes: batch.count, hasChanges: hasChanges, in: time)
         // A loop gets the entries and the replies of a commit in one turn, and writes once to each socket.
-        let wakeups = CoalescedWakeups.begin()
+        wakeups.begin()
         for hook in hooks { hook() }
         if !events.isEmpty { hook.withLock { $0.call }?(events) }
         if crashPoint?.moment == .afterPublish { crashPoint?.crash() }
