@@ -45,7 +45,7 @@ final class BrokerSubscription {
 
     private enum Form { case quoted, bare }
 
-    /// Copies a member from the requester's line, if it is there.
+    /// Copies a member from the requester's line, if it has one.
     private static func pass(
         _ form: Form, _ name: StaticString, _ range: Range<Int>?, of line: UnsafeRawBufferPointer,
         to out: inout [UInt8]

@@ -86,12 +86,12 @@ final class GatewayMonitor: Sendable {
     }
 
     private func askWhatIsOpen(on gateway: String) {
-        log.info("a gateway is back", ["gateway": gateway])
+        log.info("gateway available again", ["gateway": gateway])
         do throws(BusError) {
             // Gateways send their open rooms to each service that announces itself.
             try bus.publish(Subject.discover, JSONValue.emptyObject)
         } catch {
-            // The bus is disconnecting: gateways send them again when it is back.
+            // The bus is disconnecting: gateways send them again when it is up again.
             log.warning("list of open rooms not requested from a gateway", ["gateway": gateway, "error": "\(error)"])
         }
     }

@@ -178,7 +178,7 @@ struct GatewayParts: Sendable {
         let missing = await directory.settle(with: services, within: Self.timeAtStart)
         if !missing.isEmpty, !Task.isCancelled {
             log.warning(
-                "services are not there, or not followed yet", ["names": missing.sorted().joined(separator: ", ")])
+                "services are down, or not followed yet", ["names": missing.sorted().joined(separator: ", ")])
         }
         await sessions.settle(within: Self.timeAtStart)
     }

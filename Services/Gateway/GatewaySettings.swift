@@ -58,11 +58,11 @@ enum GatewaySettings {
         "Maximum sockets of one person on a gateway; one more disconnects the oldest")
     static let requiredServices = Setting(
         "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements", in: .bus,
-        "Services that must be there: /readyz requires them, and sockets and lists of rooms get 503 until each has announced itself"
+        "Services that must be available: /readyz requires them, and sockets and lists of rooms get 503 until each has announced itself"
     )
     static let checks = Setting(
         "CHECKS", .checks, in: .tuning, unset: "those that services declare",
-        "Checks to enforce, such as words:messaging.send,words:room:join, or none; a request gets 503 while a service that must check it is away or unknown"
+        "Checks to enforce, such as words:messaging.send,words:room:join, or none; a request gets 503 while a service that must check it is down or unknown"
     )
 
     static let serviceRates = Setting(

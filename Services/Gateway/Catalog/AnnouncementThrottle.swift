@@ -6,7 +6,7 @@ import Synchronization
 /// at a time, in order.
 ///
 /// A service that floods the bus with announcements must not keep the gateway busy. A gateway that reads the
-/// bus too slowly is disconnected from it, and all requests fail until it is back.
+/// bus too slowly is disconnected from it, and all requests fail until it is connected again.
 package final class AnnouncementThrottle: Sendable {
     package static let pause: Duration = .milliseconds(100)
     /// The limit of services that are in a pause at the same time. Beyond it, announcements of other services pass

@@ -98,7 +98,7 @@ package final class OperatorQuestions: Sendable {
             _ = try await bus.request(Subject.health(of: service), .emptyObject, context)
             return true
         } catch {
-            // A late or malformed answer also shows that somebody is there.
+            // A late or malformed reply also shows that an instance is up.
             return error != .noResponders && error != .disconnected && error != .badSubject
         }
     }

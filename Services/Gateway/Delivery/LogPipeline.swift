@@ -82,7 +82,7 @@ package final class LogPipeline: LogReceiver {
             log.debug("fanned out", ["request": entry.requestID ?? "", "stream": stream, "seq": entry.seq])
             guard let userID = broadcast.endsTypingOf else { continue }
             let member = RoomMember(roomID: broadcast.roomID, userID: userID)
-            presence.assumeIsolated { $0.endTyping(member) }
+            presence.onLoop { $0.endTyping(member) }
         }
         sink.deliver(broadcasts)
     }

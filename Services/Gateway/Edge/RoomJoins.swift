@@ -100,7 +100,7 @@ package struct RoomJoins: Sendable {
     /// received, so it is composed again if an event was sent meanwhile.
     ///
     /// - Parameters:
-    ///   - base: the room before the join. It is used if the rooms service is away now.
+    ///   - base: the room before the join. It is used if the rooms service is down now.
     ///   - earlier: the number of events that `base` includes.
     private func room(
         _ base: JSONValue, asOf earlier: Int, of roomID: String, for caller: Caller, _ origin: RequestOrigin,

@@ -98,8 +98,8 @@ package final class SyncEndpoint: Sendable {
             throw .unavailable("A part of this service")
         }
         // If a service has not reported its log's end, use the position up to which this gateway has followed the log.
-        // Leave out a service whose values are stale: once it is back, the cursor does not fit, and the client loads
-        // everything again.
+        // Leave out a service whose values are stale: once it is up again, the cursor does not fit, and the client
+        // loads everything again.
         let positions = followed.merging(heads) { _, head in head }.filter { !composed.degraded.contains($0.key) }
         let cursor = cursors.encode(SyncCursor(positions), for: viewer.caller.id)
         let data = await longWork.run(if: composed.isLong) {

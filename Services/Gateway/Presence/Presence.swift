@@ -10,10 +10,10 @@ import Synchronization
 /// A socket's join goes to `PresenceTable`, then to the services (`ServiceNotifier`), and only then to the
 /// other gateways (`PeerSync`) and to clients. Typing goes to other gateways and clients at once. A gateway's
 /// entries are removed when it dies (`GatewayMembership`).
-package actor Presence {
+package actor Presence: LoopActor {
     /// The number of changes to the result of `present(in:)`. It rises before a change is sent. Any thread may read it.
     package nonisolated let changes = Atomic(0)
-    private nonisolated let loop: EventLoop
+    package nonisolated let loop: EventLoop
     private let gatewayID: String
     private nonisolated let bus: any MessageBus
     private let log: Logger
@@ -28,7 +28,7 @@ package actor Presence {
     private lazy var services = ServiceNotifier(
         gatewayID: gatewayID, bus: bus, on: loop, log: log, timeout: serviceTimeout
     ) { [weak self] member, isOpen in
-        self?.assumeIsolated { $0.publish(Entry(kind: .presence, member: member), isOn: isOpen) }
+        self?.onLoop { $0.publish(Entry(kind: .presence, member: member), isOn: isOpen) }
     }
     private var subscriptions: [BusSubscription] = []
     private var heartbeat: LoopTimer?
@@ -36,8 +36,6 @@ package actor Presence {
     private var partTimer: LoopTimer?
     /// The timer that ends others' typing while the bus is disconnected.
     private var deafTimer: LoopTimer?
-
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameters:
     ///   - serviceTimeout: how long a join waits for a service that is to be notified.
@@ -65,27 +63,22 @@ package actor Presence {
             made.append(
                 try bus.subscribe(topic.subject) { [weak self] message in
                     guard let self, let message = PeerMessage(topic, message.data) else { return }
-                    loop.execute { self.assumeIsolated { $0.receive(message) } }
+                    enqueue { $0.receive(message) }
                 })
         }
         made.append(
-            bus.onStateChange { [weak self] state in
-                guard let self else { return }
-                loop.execute { self.assumeIsolated { $0.note(state) } }
-            })
+            bus.onStateChange { [weak self] state in self?.enqueue { $0.note(state) } })
         try membership.start(on: loop) { [weak self] change in
-            if case .left(let gateway) = change { self?.assumeIsolated { $0.evict(gateway) } }
+            if case .left(let gateway) = change { self?.onLoop { $0.evict(gateway) } }
         }
         let subscriptions = made
-        loop.execute { self.assumeIsolated { $0.begin(subscriptions) } }
+        enqueue { $0.begin(subscriptions) }
     }
 
     private func begin(_ subscriptions: [BusSubscription]) {
         self.subscriptions = subscriptions
         sendHello()
-        heartbeat = loop.schedule(after: GatewayMembership.heartbeatInterval) { [weak self] in
-            self?.assumeIsolated { $0.sendHeartbeat() }
-        }
+        heartbeat = loop.schedule(after: GatewayMembership.heartbeatInterval, weakly { $0.sendHeartbeat() })
         sendHeartbeat()
     }
 
@@ -126,14 +119,14 @@ package actor Presence {
 
     private func notifyServices(of entry: Entry) -> Task<Void, Never>? {
         let isOpen = table.isOwnedHere(entry)
-        return services.assumeIsolated { $0.setOpen(isOpen, entry.member) }
+        return services.onLoop { $0.setOpen(isOpen, entry.member) }
     }
 
     package func setTyping(_ isTyping: Bool, _ member: RoomMember, socketID: String) {
         guard isTyping else { return stopTyping(member, socketID: socketID) }
-        typingTimers.start(member, socketID: socketID, after: typingTimeout, on: loop) { [weak self] in
-            self?.assumeIsolated { $0.stopTyping(member, socketID: socketID) }
-        }
+        typingTimers.start(
+            member, socketID: socketID, after: typingTimeout, on: loop,
+            weakly { $0.stopTyping(member, socketID: socketID) })
         let entry = Entry(kind: .typing, member: member)
         if table.add(entry, socketID: socketID) { publish(entry, isOn: true) }
     }
@@ -160,12 +153,12 @@ package actor Presence {
     /// Handles a service's announcement: if it has a presence subject, it is notified of all rooms that are
     /// open here.
     package nonisolated func learn(_ manifest: Manifest) {
-        loop.execute { self.assumeIsolated { $0.services.assumeIsolated { $0.learn(manifest) } } }
+        enqueue { $0.services.onLoop { $0.learn(manifest) } }
     }
 
     /// Handles the permanent removal of a service: nothing is sent to it any more.
     package nonisolated func forget(service: String) {
-        loop.execute { self.assumeIsolated { $0.services.assumeIsolated { $0.forget(service: service) } } }
+        enqueue { $0.services.onLoop { $0.forget(service: service) } }
     }
 
     // MARK: Other gateways and clients
@@ -202,11 +195,10 @@ package actor Presence {
         case .disconnected:
             // The end of others' typing would not arrive, so it ends after the usual time. Their gateways may be
             // alive, so presence stays.
-            deafTimer = loop.schedule(after: typingTimeout) { [weak self] in
-                self?.assumeIsolated { presence in
-                    for entry in presence.table.evictOthers(.typing) { presence.announceChange(of: entry) }
-                }
+            let endTyping = weakly { presence in
+                for entry in presence.table.evictOthers(.typing) { presence.announceChange(of: entry) }
             }
+            deafTimer = loop.schedule(after: typingTimeout, endTyping)
         }
     }
 
@@ -220,11 +212,11 @@ package actor Presence {
         if loop.now - lastHeartbeat > GatewayMembership.shortestLease {
             // This process was held up for so long that services may have treated it as dead. Other gateways that
             // did so request a snapshot by themselves.
-            services.assumeIsolated { $0.forgetNotified() }
+            services.onLoop { $0.forgetNotified() }
         }
         lastHeartbeat = loop.now
         peers.sendHeartbeat()
-        services.assumeIsolated { $0.retry() }
+        services.onLoop { $0.retry() }
         heartbeat?.rearm(after: GatewayMembership.heartbeatInterval)
     }
 
@@ -232,8 +224,6 @@ package actor Presence {
 
     private func sendPart() {
         guard peers.sendPart() else { return }
-        partTimer = loop.schedule(after: OutgoingSnapshot.partInterval) { [weak self] in
-            self?.assumeIsolated { $0.sendPart() }
-        }
+        partTimer = loop.schedule(after: OutgoingSnapshot.partInterval, weakly { $0.sendPart() })
     }
 }

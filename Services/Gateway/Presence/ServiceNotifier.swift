@@ -10,7 +10,7 @@ import ParlorServiceKit
 /// They are notified before other gateways and clients, so that their counts are right from then on. A
 /// service that was slow or unavailable is notified later: of openings that it missed, and then of the state at that
 /// time. Nobody waits for a service that is repeatedly late (`CircuitBreakers`).
-actor ServiceNotifier {
+actor ServiceNotifier: LoopActor {
     /// The limit of members in one request, far below the bus's longest line.
     private static let maxBatch = 2000
     /// The limit of members whose state a service has yet to receive. Beyond it, an unavailable service is
@@ -26,7 +26,7 @@ actor ServiceNotifier {
         var opened: Set<RoomMember> = []
     }
 
-    private nonisolated let loop: EventLoop
+    nonisolated let loop: EventLoop
     private let gatewayID: String
     private let bus: any MessageBus
     private let log: Logger
@@ -41,8 +41,6 @@ actor ServiceNotifier {
     private var pending: [String: Pending] = [:]
     private var resyncing: Set<String> = []
     private let breakers = CircuitBreakers()
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// - Parameters:
     ///   - timeout: the time limit for a service's reply.

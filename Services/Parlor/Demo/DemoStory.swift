@@ -21,7 +21,7 @@ enum DemoStory {
         "Hello! I belong to the demo, and I answer whatever you write.",
         "Did you see me type? Ada and Ben see each other like that, in two windows.",
         "Try the board: a note that you drag here moves in the other window while you drag it.",
-        "Stop the server and write on. Your message waits here, and is sent exactly once, as soon as the server is back.",
+        "Stop the server and write on. Your message waits here, and is sent exactly once, as soon as the server is up again.",
         "Arrow keys work everywhere: up in an empty field goes to your last message.",
         "The moon in the account menu turns the lights off.",
     ]

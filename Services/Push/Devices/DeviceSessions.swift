@@ -22,7 +22,7 @@ final class DeviceSessions: Sendable {
     private static let sweepInterval: Duration = .seconds(3600)
     /// The number of sessions that are asked for, or removed, at once.
     private static let batch = 500
-    /// The limit of ids that wait while accounts or the database is away. Beyond it they are
+    /// The limit of ids that wait while accounts or the database is down. Beyond it they are
     /// dropped, because a sweep finds them again.
     static let maxWaiting = 10_000
 

@@ -83,7 +83,7 @@ extension MessageBus {
     /// Returns once the bus knows all subscriptions. From then on, anyone who learns of the service may send
     /// it requests.
     ///
-    /// If the bus disconnects meanwhile, this waits until it is back, however long that takes. Then all
+    /// If the bus disconnects meanwhile, this waits until it is connected again, however long that takes. Then all
     /// subscriptions are sent again.
     ///
     /// - Throws: `CancellationError`; the errors of `flush` except `BusError.disconnected`.

@@ -43,7 +43,7 @@ final class WebSocketConnection: ChannelHandler {
     /// The number of messages and control frames of one client that are taken in a turn, before other clients
     /// have theirs.
     private static let maxEventsPerTurn = 64
-    /// The number of pings in a turn that are answered at once. Of further ones only the last is answered
+    /// The number of pings in a turn that are answered at once. Of more pings only the last is answered
     /// (RFC 6455, section 5.5.3, permits it), so a flood gets few answers.
     private static let maxPromptPongs = 10
 

@@ -40,7 +40,7 @@ public struct EnginePacket: Sendable, Equatable {
 public enum PollingPayload {
     /// The limit of packets in one response. The standard Python clients drop any beyond it.
     public static let maxPackets = 16
-    /// The limit of packets in one POST: more than a client saves up while it is away, and more than
+    /// The limit of packets in one POST: more than a client saves up while it is offline, and more than
     /// applications process at once. A packet may be a single byte, and takes some hundred bytes once it is
     /// parsed.
     public static let maxReceivedPackets = 4096

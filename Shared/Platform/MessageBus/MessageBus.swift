@@ -14,7 +14,7 @@ public protocol MessageBus: AnyObject, Sendable {
     /// Sends events to everyone subscribed to their subject.
     ///
     /// Events from one publisher on one subject arrive in the order they were sent. Delivery is at most once: a
-    /// subscriber that is away, or too far behind, misses an event and recovers from the event log. While this bus
+    /// subscriber that is down, or too far behind, misses an event and recovers from the event log. While this bus
     /// is disconnected, its events reach nobody. They are counted, and reported as sent. Never waits for a
     /// subscriber.
     ///

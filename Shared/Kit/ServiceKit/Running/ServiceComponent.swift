@@ -26,7 +26,7 @@ struct ServiceComponent: Component {
 
     var address: String? { nil }
 
-    /// The limit of blocking calls that wait for a thread; further ones are refused at once. Hashing a
+    /// The limit of blocking calls that wait for a thread; more are refused at once. Hashing a
     /// password takes 0.2 s, or more under load, and no caller waits for more than a few seconds.
     private static let maxBlockingCalls = 40
 

@@ -73,7 +73,7 @@ struct TCPBusState {
     var drainWaiters: [CheckedContinuation<Void, Never>] = []
     var counters = TCPBusCounters()
 
-    /// The limit of warnings: as many as several servers usually cause; further ones are not reported.
+    /// The limit of warnings: as many as several servers usually cause; more are not reported.
     private static let maxWarnings = 64
 
     init(_ servers: BusServers, _ wire: any BusWire) {
