@@ -25,7 +25,9 @@ struct AccessTests {
             #expect((AccessMatrix.routes[name]?.scope == .open) != route.needsLogin, "\(name)")
         }
         let routes = harness.manifests.flatMap(\.routes) + AccessMatrix.ownRoutes
-        #expect(Set(AccessMatrix.routes.keys).subtracting(routes.map(AccessMatrix.name)) == [], "no service has them")
+        let events = harness.manifests.flatMap(\.socketEvents).map(\.event) + AccessMatrix.ownEvents
+        let rows = Set(AccessMatrix.routes.keys).union(AccessMatrix.events.keys)
+        #expect(rows.subtracting(routes.map(AccessMatrix.name) + events) == [], "no service has them")
         for event in harness.manifests.flatMap(\.socketEvents) {
             #expect(AccessMatrix.events[event.event] != nil, "\(event.event) has no row")
         }
