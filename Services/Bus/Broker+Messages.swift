@@ -39,7 +39,12 @@ extension Broker {
         counters.deliveredBytes += payload.count
         let receiver = subscription.peer
         send(to: receiver) { subscription.write(payload, by: route, to: &$0) }
-        if receiver.handedOver > 0 { noteQueued(payload.count + route.middle.count, for: receiver, by: sender) }
+        noteQueued(payload.count + route.middle.count, for: receiver, by: sender)
+    }
+
+    private func noteQueued(_ count: Int, for receiver: BrokerPeer, by sender: BrokerPeer) {
+        guard receiver.handedOver > 0 else { return }
+        if backPressure.noteQueued(count, for: receiver, by: sender, at: now) { counters.holds += 1 }
     }
 
     // MARK: Requests
@@ -79,7 +84,7 @@ extension Broker {
         counters.deliveredBytes += data.count
         let receiver = subscription.peer
         send(to: receiver) { subscription.write(parsed, of: line, reply: reply, timeout: timeout, to: &$0) }
-        if receiver.handedOver > 0 { noteQueued(line.count, for: receiver, by: peer) }
+        noteQueued(line.count, for: receiver, by: peer)
     }
 
     func reply(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) {

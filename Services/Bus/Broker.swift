@@ -18,9 +18,7 @@ final class Broker {
     var lastID: UInt64 = 0
     var turn: UInt64 = 0
     private var ready: [BrokerPeer] = []
-    /// In the order of their deadlines.
-    var holds: [BrokerHold] = []
-    var resumed: [BrokerPeer] = []
+    var backPressure: BackPressure
     private(set) var isDraining = false
 
     let notify: (BrokerNotice) -> Void
@@ -30,6 +28,7 @@ final class Broker {
 
     init(settings: BrokerSettings, notify: @escaping (BrokerNotice) -> Void = { _ in }) {
         self.settings = settings
+        backPressure = BackPressure(settings)
         access = settings.access
         self.notify = notify
     }
@@ -37,7 +36,7 @@ final class Broker {
     /// True while a reply is awaited.
     var hasRequests: Bool { !requests.isEmpty }
     /// The time at which `expire` must be called.
-    var nextExpiry: Duration? { earlier(requests.nextExpiry, holds.first?.deadline) }
+    var nextExpiry: Duration? { earlier(requests.nextExpiry, backPressure.nextExpiry) }
 
     /// Returns the peers with output to send, or to be closed, since the last call.
     func takeReadyPeers() -> [BrokerPeer] {
@@ -70,7 +69,7 @@ final class Broker {
         for (_, held) in peer.subscriptions { remove(held) }
         peer.subscriptions = [:]
         peer.lastRoute = nil
-        noteDrained(peer)
+        backPressure.noteDrained(peer)
         guard hasRequests else { return }
         for request in requests.takeAll(where: { $0.requester === peer || $0.responder === peer }) {
             answer(request, error: .disconnected, "the responder is gone")
@@ -120,7 +119,7 @@ final class Broker {
     }
 
     func expire(at now: Duration) {
-        expireHolds(at: now)
+        backPressure.expire(at: now)
         for request in requests.expire(at: now) {
             counters.deadlinesExceeded += 1
             answer(request, error: .deadlineExceeded, "no reply in time")
@@ -184,7 +183,7 @@ final class Broker {
             counters.refusedPeers += 1
             return cut(peer, "hello_first", "the first line has to be a hello")
         }
-        if parsed.operation == .pub || parsed.operation == .req { charge(peer, for: line.count) }
+        if parsed.operation == .pub || parsed.operation == .req { peer.charge(for: line.count, at: now) }
         switch parsed.operation {
         case .pub: publish(line, parsed, from: peer)
         case .req: request(line, parsed, from: peer, at: now)
@@ -199,15 +198,9 @@ final class Broker {
         }
     }
 
-    private func charge(_ peer: BrokerPeer, for bytes: Int) {
-        guard let rate = peer.known?.rate else { return }
-        peer.paidUntil = max(peer.paidUntil, now) + .seconds(1) * (1 + bytes / 1024) / rate
-    }
-
     /// Returns how long a peer has to wait because of its rate, before more of its lines are read; nil if it has not.
     func pause(of peer: BrokerPeer) -> Duration? {
-        let excess = peer.paidUntil - now - settings.burst
-        guard peer.phase == .open, excess > .zero else { return nil }
+        guard peer.phase == .open, let excess = peer.excess(over: settings.burst, at: now) else { return nil }
         counters.throttled += 1
         return excess
     }

@@ -47,7 +47,7 @@ final class BrokerHost {
         loop.atEndOfTurn { [self] in
             isFlushing = false
             for peer in broker.takeReadyPeers() { connections[peer.id]?.flush() }
-            for peer in broker.takeResumedPeers() { connections[peer.id]?.resume() }
+            for peer in broker.backPressure.takeResumed() { connections[peer.id]?.resume() }
             publishCounters(broker.counters)
             watchDeadlines()
             finishDraining()
@@ -162,7 +162,7 @@ final class BrokerConnection: ChannelHandler {
 
     func channelDidDrain(_ channel: Channel) {
         peer.handedOver = 0
-        host.broker.noteDrained(peer)
+        host.broker.backPressure.noteDrained(peer)
         flush()
         host.flushAtEndOfTurn()
     }

@@ -47,7 +47,7 @@ final class BrokerPeer {
     var waitsFor = 0
 
     /// As a sender: the time until which its rate allows what it has sent.
-    var paidUntil: Duration = .zero
+    private var paidUntil: Duration = .zero
 
     /// The route of its last event: publishers often reuse a subject.
     var lastRoute: BrokerRoute?
@@ -57,6 +57,18 @@ final class BrokerPeer {
         connectedAt = now
         lastReceivedAt = now
         lastPinged = now
+    }
+
+    /// Counts a line against its rate, if it has one.
+    func charge(for bytes: Int, at now: Duration) {
+        guard let rate = known?.rate else { return }
+        paidUntil = max(paidUntil, now) + .seconds(1) * (1 + bytes / 1024) / rate
+    }
+
+    /// Returns the time by which it has exceeded its rate, beyond a burst; nil if it has not.
+    func excess(over burst: Duration, at now: Duration) -> Duration? {
+        let excess = paidUntil - now - burst
+        return excess > .zero ? excess : nil
     }
 
     /// Returns true if more bytes than this wait for the peer. If so, it first counts `handedOver` again, as the peer

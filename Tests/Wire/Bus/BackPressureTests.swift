@@ -41,9 +41,9 @@ struct BackPressureTests {
         publish(2000, by: sender)
         publish(100, by: other)
         #expect(sender.waitsFor == 1 && other.waitsFor == 0)
-        #expect(broker.takeResumedPeers().isEmpty)
-        broker.noteDrained(receiver)
-        #expect(broker.takeResumedPeers().map(\.id) == [sender.id])
+        #expect(broker.backPressure.takeResumed().isEmpty)
+        broker.backPressure.noteDrained(receiver)
+        #expect(broker.backPressure.takeResumed().map(\.id) == [sender.id])
         #expect(sender.waitsFor == 0 && broker.nextExpiry == nil)
         #expect(broker.counters.holds == 1)
     }
@@ -55,7 +55,7 @@ struct BackPressureTests {
             publish(2000, by: sender)
             // As the host does when the kernel has taken everything.
             receiver.handedOver = 0
-            broker.noteDrained(receiver)
+            broker.backPressure.noteDrained(receiver)
             _ = receiver.takeOutbox()
         }
         #expect(sender.waitsFor == 0 && broker.counters.holds == 0)
@@ -76,10 +76,10 @@ struct BackPressureTests {
         publish(11_000, by: sender, at: .seconds(1))
         #expect(broker.nextExpiry == .milliseconds(1250))
         broker.expire(at: .milliseconds(1249))
-        #expect(broker.takeResumedPeers().isEmpty)
+        #expect(broker.backPressure.takeResumed().isEmpty)
         broker.expire(at: .milliseconds(1250))
-        #expect(broker.takeResumedPeers().map(\.id) == [sender.id])
-        broker.noteDrained(receiver)
+        #expect(broker.backPressure.takeResumed().map(\.id) == [sender.id])
+        broker.backPressure.noteDrained(receiver)
         publish(11_000, by: sender, at: .seconds(2))
         #expect(sender.waitsFor == 0)
         for _ in 0..<6 { publish(11_000, by: sender, at: .seconds(2)) }
@@ -104,7 +104,7 @@ struct BackPressureTests {
         receiver.handedOver = 1
         publish(11_000, by: sender)
         broker.disconnect(receiver)
-        #expect(broker.takeResumedPeers().map(\.id) == [sender.id])
+        #expect(broker.backPressure.takeResumed().map(\.id) == [sender.id])
         #expect(broker.nextExpiry == nil)
     }
 
