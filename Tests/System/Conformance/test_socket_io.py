@@ -150,9 +150,12 @@ async def test_namespaces_of_one_connection(server):
 
 async def test_json_is_echoed_as_it_was_sent(server):
     ws = await server.connected()
-    for argument in ["123456789012345678901234567890", "1.0", "1e400", '"\\u00e9\\ud834\\udd1e"', '{"a":1,"a":2}', "[[]]"]:
+    for argument in ["123456789012345678901234567890", "1.0", "1e300", '"\\u00e9\\ud834\\udd1e"', '{"a":1,"a":2}', "[[]]"]:
         await ws.send(f'42["message",{argument}]')
         assert await ws.receive() == f'42["message-back",{argument}]'
+    # A number beyond a double is refused, and the socket stays.
+    await ws.send('42["message",1e400]', '42["message",1]')
+    assert await ws.receive() == '42["message-back",1]'
 
 
 @pytest.mark.parametrize(
