@@ -188,8 +188,8 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         if packets.isEmpty {
             state = .ready
         } else if isBusy() {
-            let wait = lastDuration * pacing.dueFactor
-            state = .due(until: loop.schedule(after: wait) { [weak self] in self?.broadcastIfDue() })
+            let wait = min(lastDuration * pacing.dueFactor, pacing.maximumPause - (.now() - lastEnd))
+            state = .due(until: loop.schedule(after: max(wait, .zero)) { [weak self] in self?.broadcastIfDue() })
         } else {
             broadcastAtEndOfTurn()
         }

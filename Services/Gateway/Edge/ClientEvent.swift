@@ -28,7 +28,8 @@ final class ClientEvent {
     private(set) var began: LoopInstant
 
     private var admitted: Admitted?
-    /// The room that it names, within which events keep their order.
+    /// The room that it names, within which events keep their order. Known from the start for an event of the gateway's
+    /// own, and for a service's once it is admitted.
     private(set) var roomID: String?
     /// True while its checks are not answered.
     var isBeingChecked = false
@@ -53,6 +54,7 @@ final class ClientEvent {
         ackID = event.ackID
         // The arguments keep everything alive that arrived with them: the message, or the whole body of a POST.
         argument = event.arguments.first?.detached
+        roomID = own == nil ? nil : argument?["roomId"]?.string
         self.socket = socket
         self.origin = origin
         size = Self.overhead + name.utf8.count + (argument?.bytes.count ?? 0)
@@ -84,6 +86,7 @@ final class ClientEvent {
         let data = try payload
         roomID = data["roomId"]?.string
         admitted = Admitted(declared: declared, pass: pass, data: data)
+        socket.noteRoom(of: self)
     }
 
     var data: JSONValue { known.data }

@@ -26,6 +26,8 @@ final class ClientSocket {
     var isResuming = false
     /// The events in progress at services, including those that are held.
     private var inFlight = 0
+    /// Their number in each room that they name. A room is in it only while it has some.
+    private var inFlightByRoom: [String: Int] = [:]
     var held = HeldEvents()
     /// True once its session has ended; events that are still held are refused.
     private(set) var isEnded = false
@@ -58,19 +60,36 @@ final class ClientSocket {
 
     /// Returns true if the event may start now; otherwise it waits, or is refused.
     ///
-    /// A join, a leave, or typing waits for all events in progress: their events to clients would arrive after
-    /// the ack of a join, and a message would end the typing that began after it.
+    /// A join waits for all events in progress, as their events to clients would arrive after its ack. A leave, or typing,
+    /// waits for those in its room: a message would end the typing that began after it.
     func mayStart(_ event: ClientEvent) -> Bool {
-        !isChangingRooms && inFlight < (event.own == nil ? maxInFlight : 1)
+        guard !isChangingRooms, inFlight < maxInFlight else { return false }
+        return switch event.own {
+        case nil: true
+        case .join: inFlight == 0
+        case .leave, .typing: event.roomID.map { inFlightByRoom[$0] == nil } ?? true
+        }
     }
 
     func start(_ event: ClientEvent) {
         if event.own == nil { inFlight += 1 } else { isChangingRooms = true }
     }
 
+    /// Counts an event of a service, which has been admitted, in its room.
+    func noteRoom(of event: ClientEvent) {
+        if let room = event.roomID { inFlightByRoom[room, default: 0] += 1 }
+    }
+
     /// Releases what an event that was started holds.
     func finish(_ event: ClientEvent) {
-        if event.own == nil { inFlight -= 1 } else { isChangingRooms = false }
+        if event.own == nil {
+            inFlight -= 1
+            if let room = event.roomID, let count = inFlightByRoom[room] {
+                inFlightByRoom[room] = count == 1 ? nil : count - 1
+            }
+        } else {
+            isChangingRooms = false
+        }
         socket.noteHeld(change: -event.size)
     }
 

@@ -150,7 +150,9 @@ package actor EventFront: LoopPart {
                 // Check before a task is created: a socket may send tens of thousands a second.
                 try limits.pass([own.limit], person: client.caller.id, address: client.address)
                 if own == .join { delivery.onLoop { $0.noteVisit() } }
-                startTask { [event = LoopBound(event, to: loop)] in await $0.changeRooms(own, event.object) }
+                let bound = LoopBound(event, to: loop)
+                // On the loop, as those of `startTask`. The event itself counts as work of the loop.
+                Task(executorPreference: loop) { await self.changeRooms(own, bound.object) }
             } else {
                 try ask(event)
             }
@@ -195,7 +197,12 @@ package actor EventFront: LoopPart {
         let pass = try limits.pass(
             Limits.of(offered.declaration, catalog), person: client.caller.id, address: client.address,
             writing: event.writtenBytes)
-        try event.admit(as: offered.declaration, pass)
+        do throws(ServiceError) {
+            try event.admit(as: offered.declaration, pass)
+        } catch {
+            limits.settle(pass, error)
+            throw error
+        }
         if offered.checks.isEmpty, !client.held.holds(event.roomID) {
             forward(event)
         } else {

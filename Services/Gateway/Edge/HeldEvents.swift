@@ -5,8 +5,6 @@ struct HeldEvents {
     /// The events by room. A room is in it only while an event waits.
     private var rooms: [String: [ClientEvent]] = [:]
 
-    var isEmpty: Bool { rooms.isEmpty }
-
     /// Returns true if an event in this room has to wait behind another one.
     func holds(_ room: String?) -> Bool { !rooms.isEmpty && rooms[Self.key(room)] != nil }
 

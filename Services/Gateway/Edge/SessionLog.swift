@@ -141,8 +141,9 @@ package final class SessionLog: Sendable {
         var since = 0
         while since < position.seq {
             guard state.withLock({ $0.start == start && !$0.isStopped }) else { return }
-            guard let service = state.withLock({ $0.service }),
-                // After an error the owner is asked again.
+            guard let service = state.withLock({ $0.service }) else { return }
+            // After an error the owner is asked again.
+            guard
                 let page = try? await client.page(of: service, LogQuery(since: since, through: position.seq))
             else {
                 try? await Task.sleep(for: Self.retryInterval)  // never cancelled

@@ -70,9 +70,6 @@ public struct Socket: Sendable, Hashable {
     /// Sends an event in the main namespace.
     public func emit(_ event: String, _ arguments: JSONValue...) { send(.event(event, arguments)) }
 
-    /// Acknowledges an event in the main namespace.
-    public func ack(_ id: Int, _ arguments: JSONValue...) { send(.ack(id, arguments)) }
-
     /// The approximate memory of the output that the client has not taken yet.
     public var unsentCost: Int { connection.object.unsentCost }
 

@@ -58,15 +58,6 @@ public struct SocketIOEvent: Sendable, Equatable {
     public let attachments: [[UInt8]]
     /// The id of the ack, if the client waits for one.
     public let ackID: Int?
-
-    /// Returns the event with only its first argument, copied. The arguments of the original keep everything
-    /// alive that arrived with them: the message, or the whole body of a POST.
-    public func withFirstArgumentCopied() -> SocketIOEvent {
-        SocketIOEvent(
-            namespace: namespace, name: name,
-            arguments: arguments.first.map { [$0.detached] } ?? [], attachments: [],
-            ackID: ackID)
-    }
 }
 
 /// The reason why an event is not delivered, although its session continues.

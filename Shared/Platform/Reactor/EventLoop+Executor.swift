@@ -36,7 +36,9 @@ extension EventLoop {
         }
         if wakes {
             counters.wakeups.increment()
-            CoalescedWakeups.note(self)
+            // A loop wakes another one at once: it may be busy for long. The wake-up of a writer's thread waits until all
+            // of a commit is submitted.
+            if pthread_getspecific(currentLoopKey) == nil { CoalescedWakeups.note(self) } else { wake() }
         }
         return isTaken
     }
@@ -44,7 +46,7 @@ extension EventLoop {
 
 extension EventLoop: Wakeable {
     /// Wakes the loop's thread from epoll. From any thread.
-    public func wake() { poller.wake() }
+    package func wake() { poller.wake() }
 }
 
 /// The key of a thread's loop, unretained: a stack frame of the thread holds it.

@@ -51,7 +51,7 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
         CoalescedWakeups.note(self)
     }
 
-    public func wake() {
+    package func wake() {
         // Several elements are for several threads.
         if count > 1 { pthread_cond_broadcast(arrival) } else { pthread_cond_signal(arrival) }
     }

@@ -9,7 +9,8 @@ public final class CoalescedWakeups {
     private var queues: [any Wakeable] = []
     private var count = 0
 
-    /// The number of elements after which wake-ups are delivered, so that the work begins.
+    /// The number of elements for waiting threads after which wake-ups are delivered, so that the work begins. A loop is
+    /// noted once, however much it is given.
     private static let most = 32
 
     public init() {}
@@ -36,7 +37,7 @@ public final class CoalescedWakeups {
     }
 
     /// Notes that this queue has an element.
-    public static func note(_ queue: any Wakeable) {
+    package static func note(_ queue: any Wakeable) {
         guard let pointer = pthread_getspecific(key) else { return queue.wake() }
         Unmanaged<CoalescedWakeups>.fromOpaque(pointer).takeUnretainedValue().note(queue)
     }
@@ -56,7 +57,7 @@ public final class CoalescedWakeups {
 }
 
 /// A queue on which threads wait.
-public protocol Wakeable: AnyObject {
+package protocol Wakeable: AnyObject {
     /// Wakes one thread for one element, and all waiting threads for more.
     func wake()
 }

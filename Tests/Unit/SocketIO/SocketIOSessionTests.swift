@@ -283,19 +283,6 @@ struct SocketIOSessionTests {
         #expect(session.preview(of: EnginePacket(#"2["e",{"#)) == nil)
     }
 
-    @Test("the copy of an event holds its first argument alone, and nothing of its message")
-    func copies() {
-        var session = connected()
-        guard case .event(let event) = session.receive(EnginePacket(#"27["e",{"a":1} , 2]"#)) else {
-            Issue.record("no event")
-            return
-        }
-        let copy = event.withFirstArgumentCopied()
-        #expect(copy.name == "e" && copy.ackID == 7 && copy.arguments.map(\.text) == [#"{"a":1}"#])
-        // An array of its own begins at its first byte.
-        #expect(copy.arguments.first?.bytes.startIndex == 0 && event.arguments.first?.bytes.startIndex != 0)
-    }
-
     @Test("an ack from the client is passed on")
     func ack() {
         var session = connected()

@@ -176,7 +176,7 @@ struct SocketTests {
     private static let flood = TestDelegate.Behaviour(onEvent: { socket, event in
         let packet = OutgoingPacket.event("flood", [JSONValue(String(repeating: "x", count: 64 * 1024))])
         for _ in 0..<(event.arguments.first?.int ?? 0) { socket.send(packet, droppable: event.name == "droppable") }
-        if let id = event.ackID { socket.ack(id, JSONValue(socket.unsentCost)) }
+        if let id = event.ackID { socket.send(.ack(id, [JSONValue(socket.unsentCost)])) }
     })
 
     @Test("a client with too much pending output is disconnected; the others are not")

@@ -73,7 +73,7 @@ final class TestDelegate: RequestDelegate, SocketDelegate {
 
     func socket(_ socket: Socket, takes event: SocketIOEvent, ofBytes bytes: Int) -> Bool {
         if event.name != "large" { return true }
-        socket.ack(event.ackID ?? 0, JSONValue(bytes))
+        socket.send(.ack(event.ackID ?? 0, [JSONValue(bytes)]))
         return false
     }
 
@@ -84,7 +84,7 @@ final class TestDelegate: RequestDelegate, SocketDelegate {
 
     func socket(_ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal) {
         calls.yield(.refused(event.name, ack: event.ackID, refusal))
-        if let id = event.ackID { socket.ack(id, JSONValue(false)) }
+        if let id = event.ackID { socket.send(.ack(id, [JSONValue(false)])) }
     }
 
     func socket(_ socket: Socket, leftNamespace namespace: String) { calls.yield(.left(namespace)) }

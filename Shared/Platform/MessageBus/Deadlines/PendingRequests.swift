@@ -69,7 +69,7 @@ package struct PendingRequests<Entry> {
 
     private static func bucket(of time: Duration) -> Int64 {
         let (seconds, attoseconds) = time.components
-        // A peer's number is in milliseconds, so this product cannot overflow.
+        // A peer's number has at most 18 digits (`LineScanner.number`), and is in milliseconds: this product cannot overflow.
         return seconds * (1000 / bucketMilliseconds) + attoseconds / (bucketMilliseconds * 1_000_000_000_000_000)
     }
 }

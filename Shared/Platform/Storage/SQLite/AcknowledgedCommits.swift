@@ -34,6 +34,10 @@ struct AcknowledgedCommits {
 
     /// Creates the file, or takes it over, for a database that has been migrated.
     init(of file: SQLiteFile, _ databaseID: String, on connection: SQLiteConnection) throws {
+        // A number has at most twenty characters.
+        guard databaseID.utf8.count <= Kind.size - 22 else {
+            throw StorageError.corrupt("\(file.path) has an id of \(databaseID.utf8.count) bytes")
+        }
         self.databaseID = databaseID
         descriptor = try SQLiteFile(path: Self.path(of: file)).open(O_WRONLY | O_CREAT)
         let position = try Position(on: connection)

@@ -172,7 +172,10 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         wakeups.begin()
         for hook in hooks { hook() }
         if !events.isEmpty { hook.withLock { $0.call }?(events) }
-        if crashPoint?.moment == .afterPublish { crashPoint?.crash() }
+        if let crashPoint, crashPoint.moment == .afterPublish {
+            wakeups.deliver()
+            crashPoint.crash()
+        }
         for answer in answers { answer() }
         wakeups.end()
         return true
