@@ -6,14 +6,20 @@ public struct Caller: Sendable, Equatable {
     public let id: String
     public let username: String
     public let firstName: String?
-    /// Written once, as it goes with each request of a socket.
-    public let json: JSONValue
+    /// Written once by the gateway, as it goes with each request of a socket.
+    private let written: JSONValue?
 
     public init(id: String, username: String, firstName: String?) {
         self.id = id
         self.username = username
         self.firstName = firstName
-        json = JSONWriter.object(reservingCapacity: 128) {
+        written = Self.json(id, username, firstName)
+    }
+
+    public var json: JSONValue { written ?? Self.json(id, username, firstName) }
+
+    private static func json(_ id: String, _ username: String, _ firstName: String?) -> JSONValue {
+        JSONWriter.object(reservingCapacity: 128) {
             $0.member("id", id)
             $0.member("username", username)
             $0.member("firstName", firstName)
@@ -26,7 +32,7 @@ public struct Caller: Sendable, Equatable {
             return nil
         }
         (self.id, self.username, firstName) = (id, username, object["firstName"]?.string)
-        self.json = json
+        written = nil
     }
 
     public static func == (a: Caller, b: Caller) -> Bool {

@@ -1,18 +1,12 @@
 /// Decides which warnings about others are logged, so that a peer that repeats a fault does not fill the log. For each
-/// peer, a reason is logged at most once a minute, and at most one line a second is written.
+/// peer, a reason is logged at most once a minute, and at most 16 reasons are.
 public struct LogThrottle: Sendable {
     private static let repeatPause: Duration = .seconds(60)
-    private static let pause: Duration = .seconds(1)
     private static let maxPeers = 1_024
-    /// The limit of reasons of a peer. Further ones are not logged until a minute has passed for an earlier one.
     private static let maxReasons = 16
 
-    private struct Notes {
-        var last: ContinuousClock.Instant
-        var reasons: [String: ContinuousClock.Instant]
-    }
-
-    private var notes: [String: Notes] = [:]
+    /// The time at which each reason of a peer was logged.
+    private var logged: [String: [String: ContinuousClock.Instant]] = [:]
 
     public init() {}
 
@@ -20,19 +14,11 @@ public struct LogThrottle: Sendable {
     ///
     /// - Returns: true if the warning is to be logged now.
     public mutating func note(_ reason: String, of peer: String, at now: ContinuousClock.Instant = .now) -> Bool {
-        guard var noted = notes[peer] else {
-            if notes.count >= Self.maxPeers { notes = [:] }
-            notes[peer] = Notes(last: now, reasons: [reason: now])
-            return true
-        }
-        noted.reasons = noted.reasons.filter { now - $0.value < Self.repeatPause }
-        let isLogged =
-            noted.reasons[reason] == nil && now - noted.last >= Self.pause && noted.reasons.count < Self.maxReasons
-        if isLogged {
-            noted.last = now
-            noted.reasons[reason] = now
-        }
-        notes[peer] = noted
+        if logged[peer] == nil, logged.count >= Self.maxPeers { logged = [:] }
+        var reasons = logged[peer, default: [:]].filter { now - $0.value < Self.repeatPause }
+        let isLogged = reasons[reason] == nil && reasons.count < Self.maxReasons
+        if isLogged { reasons[reason] = now }
+        logged[peer] = reasons
         return isLogged
     }
 }

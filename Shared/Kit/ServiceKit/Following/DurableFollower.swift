@@ -167,7 +167,9 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     private func page(after position: LogPosition, limit: Int) async throws -> LogPage {
         var since = position.seq
         var page = try await client.page(of: stream, LogQuery(after: position, limit: limit))
-        while page.isKnown, page.entries.isEmpty, page.malformedCount > 0, page.through < page.head.seq, since < page.through {
+        while page.isKnown, page.entries.isEmpty, page.malformedCount > 0, page.through < page.head.seq,
+            since < page.through
+        {
             since = page.through
             page = try await client.page(of: stream, LogQuery(since: since, limit: limit))
         }
