@@ -104,6 +104,18 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         }
     }
 
+    /// Notes that this turn writes to so many sockets anyway. If they are half of all, the pause ends: events of this turn,
+    /// and pending ones, take hardly more system calls.
+    func noteWrites(to count: Int) {
+        guard count > pacing.threshold, 2 * count >= receivers.count else { return }
+        switch state {
+        case .pausing(let timer), .due(let timer): timer.cancel()
+        case .ready, .broadcasting: return
+        }
+        state = .ready
+        if !packets.isEmpty { broadcastAtEndOfTurn() }
+    }
+
     /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
     func end() {
         isEnding = true

@@ -195,7 +195,9 @@ package actor LoopDelivery: LoopPart {
     private func send(_ packet: OutgoingPacket, to recipients: Emission.Audience, of broadcast: Broadcast) {
         switch recipients {
         case .room:
-            for subscriber in audience.room(broadcast.roomID) { subscriber.socket.send(packet) }
+            let subscribers = audience.room(broadcast.roomID)
+            for subscriber in subscribers { subscriber.socket.send(packet) }
+            throttle.noteWrites(to: subscribers.count)
         case .person(let id):
             for subscriber in audience.person(id) { subscriber.socket.send(packet) }
         case .everyone:

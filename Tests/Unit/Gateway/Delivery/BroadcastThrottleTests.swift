@@ -173,6 +173,25 @@ struct BroadcastThrottleTests {
         }
     }
 
+    @Test("a turn that writes to half of the sockets anyway sends what is pending, and its own events")
+    func shared() async throws {
+        try await run(sockets: 6, Self.pacing(threshold: 2)) { side in
+            await side.run { $0.noteVisit() }
+            await side.broadcastBeforePause(with: 2)
+            try await side.expect([1])
+            await side.afterPause()
+            await side.run { throttle in
+                throttle.noteWrites(to: 2)
+                throttle.broadcast(.event("n", []))
+            }
+            await side.run { throttle in
+                throttle.noteWrites(to: 3)
+                throttle.broadcast(.event("n", []))
+            }
+            try await side.expect([4])
+        }
+    }
+
     @Test("after a long broadcast the pause does not end early, whatever is done or idle")
     func longBroadcast() async throws {
         var pacing = Self.pacing(quietPeriod: .zero)
