@@ -193,11 +193,10 @@ func fuzzing() -> [Target] {
 /// The modules of this package that an app or a plugin reaches have a prefix: their names are unique among all packages of an app,
 /// such as swift-log with its `Logging`. In this file and in folders they have none.
 func module(_ name: String) -> String {
-    let others = ["ClientTestSupport", "GatewayTesting", "ScreenModels", "TestClients"]
+    let others = ["CFuzzer", "ClientTestSupport", "GatewayTesting", "ScreenModels", "TestClients", "parlor"]
     if name.hasPrefix("Parlor") || name.hasSuffix("Tests") || name.contains("-") || others.contains(name) {
         return name
     }
-    if name == "parlor" || name == "CFuzzer" { return name }
     return name.hasPrefix("C") && name.dropFirst().first?.isUppercase == true
         ? "CParlor\(name.dropFirst())" : "Parlor\(name)"
 }

@@ -26,8 +26,6 @@ package struct BroadcastPacing: Sendable {
     /// sockets take at most a quarter of a loop's time, and three of four messages wait for none.
     package var longBroadcast: Duration = .milliseconds(10)
     package var longEndFactor = 3.0
-    /// The longest wait after a pause for the next event, as a multiple of the broadcast's duration.
-    package var dueFactor = 2.0
     /// The time without connects, joins and HTTP requests that is required to end a pause early.
     package var quietPeriod: Duration = .milliseconds(100)
 
@@ -39,6 +37,9 @@ package struct BroadcastPacing: Sendable {
 ///
 /// Writing to thousands of sockets takes tens of milliseconds. Nearly all of it goes into system calls: one for each
 /// socket, however many bytes it writes. With pauses, senders and people in rooms seldom wait for a broadcast.
+///
+/// A turn that writes to half of the sockets anyway, such as to those in one room, ends the pause: in it, events to all take
+/// hardly more system calls.
 ///
 /// A pause protects the requests in progress, so it ends early when the last of them is done. Most requests
 /// cause a broadcast, and these are then sent together.
@@ -54,9 +55,6 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         /// A broadcast is due at the end of the turn, or its output is being written.
         case broadcasting
         case pausing(until: LoopTimer)
-        /// The pause is over, and events are pending. They go out with the next one, which requests in progress are about
-        /// to cause, so that each socket gets both in one write.
-        case due(until: LoopTimer)
     }
 
     private let loop: EventLoop
@@ -100,29 +98,18 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
             if byteCount > Self.maxPendingBytes { sendAll() } else { endPauseIfAllIsDone() }
         case .ready where isEnding || receivers.count <= pacing.threshold: sendAll()
         case .ready: broadcastAtEndOfTurn()
-        case .due: broadcastIfDue()
         }
     }
 
-    /// Notes that this turn writes to so many sockets anyway. If they are half of all, the pause ends: events of this turn,
-    /// and pending ones, take hardly more system calls.
+    /// Notes that this turn writes to so many sockets. If they are half of all, pending events go out at its end.
     func noteWrites(to count: Int) {
-        guard count > pacing.threshold, 2 * count >= receivers.count else { return }
-        switch state {
-        case .pausing(let timer), .due(let timer): timer.cancel()
-        case .ready, .broadcasting: return
-        }
-        state = .ready
-        if !packets.isEmpty { broadcastAtEndOfTurn() }
+        if count > pacing.threshold, 2 * count >= receivers.count { endPause() }
     }
 
     /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
     func end() {
         isEnding = true
-        switch state {
-        case .pausing(let timer), .due(let timer): timer.cancel()
-        case .ready, .broadcasting: break
-        }
+        if case .pausing(let timer) = state { timer.cancel() }
         state = .ready
         sendAll()
     }
@@ -184,7 +171,6 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     /// minimum is over, no client has visited recently (`isQuiet`), and no request is in progress. The event of a
     /// request in progress could be sent together with the pending ones. Call this also when the last request is done.
     func endPauseIfAllIsDone() {
-        if !isBusy() { broadcastIfDue() }
         guard !isLooking, !packets.isEmpty, hasPaused(pacing.earlyEndFactor) else { return }
         isLooking = true
         loop.atEndOfTurn { [weak self] in
@@ -197,19 +183,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     private func endPause() {
         guard case .pausing(let timer) = state else { return }
         timer.cancel()
-        if packets.isEmpty {
-            state = .ready
-        } else if isBusy() {
-            let wait = min(lastDuration * pacing.dueFactor, pacing.maximumPause - (.now() - lastEnd))
-            state = .due(until: loop.schedule(after: max(wait, .zero)) { [weak self] in self?.broadcastIfDue() })
-        } else {
-            broadcastAtEndOfTurn()
-        }
-    }
-
-    private func broadcastIfDue() {
-        guard case .due(let timer) = state else { return }
-        timer.cancel()
-        broadcastAtEndOfTurn()
+        state = .ready
+        if !packets.isEmpty { broadcastAtEndOfTurn() }
     }
 }

@@ -20,17 +20,16 @@ final class ClientEvent {
     let origin: RequestOrigin
     /// The approximate memory that it takes.
     let size: Int
-    /// The bytes that it counts as written: `size`, or its message's length if that is more.
+    /// The bytes that it counts as written: the memory of its message, or the message's length if that is more.
     let writtenBytes: Int
     /// Its first argument, and nothing else of its message.
     private let argument: JSONValue?
+    /// The room that it names, within which events keep their order.
+    let roomID: String?
     /// The time at which it started.
-    private(set) var began: LoopInstant
+    private(set) var began = LoopInstant(nanoseconds: 0)
 
     private var admitted: Admitted?
-    /// The room that it names, within which events keep their order. Known from the start for an event of the gateway's
-    /// own, and for a service's once it is admitted.
-    private(set) var roomID: String?
     /// True while its checks are not answered.
     var isBeingChecked = false
     /// The error of a check that denies it.
@@ -54,12 +53,12 @@ final class ClientEvent {
         ackID = event.ackID
         // The arguments keep everything alive that arrived with them: the message, or the whole body of a POST.
         argument = event.arguments.first?.detached
-        roomID = own == nil ? nil : argument?["roomId"]?.string
+        roomID = argument?["roomId"]?.string
         self.socket = socket
         self.origin = origin
-        size = Self.overhead + name.utf8.count + (argument?.bytes.count ?? 0)
-        writtenBytes = max(size, bytes)
-        began = .now()
+        let message = Self.overhead + name.utf8.count + (argument?.bytes.count ?? 0)
+        size = message + (roomID?.utf8.count ?? 0)
+        writtenBytes = max(message, bytes)
     }
 
     func start() {
@@ -83,10 +82,7 @@ final class ClientEvent {
     ///
     /// - Throws: `malformed_request`.
     func admit(as declared: SocketEvent, _ pass: LimitPass) throws(ServiceError) {
-        let data = try payload
-        roomID = data["roomId"]?.string
-        admitted = Admitted(declared: declared, pass: pass, data: data)
-        socket.noteRoom(of: self)
+        admitted = Admitted(declared: declared, pass: pass, data: try payload)
     }
 
     var data: JSONValue { known.data }

@@ -72,25 +72,25 @@ final class ClientSocket {
     }
 
     func start(_ event: ClientEvent) {
-        if event.own == nil { inFlight += 1 } else { isChangingRooms = true }
-    }
-
-    /// Counts an event of a service, which has been admitted, in its room.
-    func noteRoom(of event: ClientEvent) {
+        guard event.own == nil else {
+            isChangingRooms = true
+            return
+        }
+        inFlight += 1
         if let room = event.roomID { inFlightByRoom[room, default: 0] += 1 }
     }
 
     /// Releases what an event that was started holds.
     func finish(_ event: ClientEvent) {
-        if event.own == nil {
-            inFlight -= 1
-            if let room = event.roomID, let count = inFlightByRoom[room] {
-                inFlightByRoom[room] = count == 1 ? nil : count - 1
-            }
-        } else {
-            isChangingRooms = false
-        }
         socket.noteHeld(change: -event.size)
+        guard event.own == nil else {
+            isChangingRooms = false
+            return
+        }
+        inFlight -= 1
+        if let room = event.roomID, let count = inFlightByRoom[room] {
+            inFlightByRoom[room] = count == 1 ? nil : count - 1
+        }
     }
 
     // MARK: Waiting events

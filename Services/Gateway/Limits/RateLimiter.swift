@@ -68,8 +68,8 @@ package final class RateLimiter: Sendable {
     /// Counts an action against all of the limits, or against none if it exceeds one of them.
     ///
     /// - Parameters:
-    ///   - person: nil if the caller is unknown, or counted separately.
-    ///   - address: nil if the address was counted before.
+    ///   - person: nil to count the address alone.
+    ///   - address: nil to count the person alone.
     ///   - isTrial: true to count nothing.
     ///   - now: milliseconds, of any clock that does not go back.
     /// - Returns: the limit with the longest wait, and the seconds until the action is allowed; nil if it is allowed now.

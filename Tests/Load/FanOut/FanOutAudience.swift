@@ -29,6 +29,8 @@ final class FanOutAudience {
     /// A received packet and the offset of its mark; nil before the first.
     private var sample: (packet: [UInt8], mark: Int)?
 
+    /// The descriptors of the process beside the sockets.
+    private static let otherDescriptors = 256
     /// The number of sockets that connect at once.
     private static let atOnce = 128
     private static let maxWait: Duration = .seconds(60)
@@ -39,10 +41,18 @@ final class FanOutAudience {
 
     // MARK: - Connecting
 
+    /// Raises the limit of descriptors, so that so many sockets fit.
+    static func reserveDescriptors(for size: Int) throws(ClientError) {
+        guard DescriptorLimit.raise() >= size + otherDescriptors else {
+            throw ClientError("\(size) sockets need as many descriptors: see `ulimit -Hn`")
+        }
+    }
+
     /// Connects the sockets, and returns when all of them listen.
     func enter(_ server: ServerAddress, _ protocolKind: Listener.ProtocolKind, on loop: EventLoop)
         async throws(ClientError)
     {
+        try Self.reserveDescriptors(for: size)
         let timer = loop.schedule(after: Self.maxWait) { [self] in closed("sockets do not open") }
         defer { timer.cancel() }
         while listeners.count < size {
@@ -126,6 +136,23 @@ final class FanOutAudience {
         let mark = String(repeating: "0", count: max(8 - digits.count, 0)) + digits
         packet.replaceSubrange(sample.mark..<sample.mark + 8, with: mark.utf8.suffix(8))
         return WebSocketFrame.encode(.text, packet)
+    }
+
+    /// Measures the machine's limit: as many sockets of `bench-floor`, which get frames like the received ones.
+    ///
+    /// - Parameter measure: gets these sockets, and a function that sends them a frame with a number.
+    func atFloor<Result>(
+        _ floor: ServerAddress, on loop: EventLoop,
+        _ measure: (FanOutAudience, _ send: @escaping (Int) -> Void) async throws -> Result
+    ) async throws -> Result {
+        let bound = FanOutAudience(size: size)
+        try await bound.enter(floor, .nothing, on: loop)
+        let source = try await FloorSource.connect(to: floor, on: loop)
+        defer {
+            source.close()
+            bound.close()
+        }
+        return try await measure(bound) { [self] in source.send(frame(numbered: $0) ?? []) }
     }
 
     func faults(sent: Int) -> [String] {

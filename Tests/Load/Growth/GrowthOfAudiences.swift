@@ -16,14 +16,10 @@ struct GrowthOfAudiences {
     /// The index of the smallest audience to which a turn's events are sent together. Larger ones
     /// should cost no more.
     private static let batched = 1
-    /// The descriptors of the process beside the sockets.
-    private static let otherDescriptors = 256
 
     func measure() async throws -> Row {
         let largest = Self.sizes[Self.sizes.count - 1]
-        guard DescriptorLimit.raise() >= largest + Self.otherDescriptors else {
-            throw ClientError("\(largest) sockets need as many descriptors: see `ulimit -Hn`")
-        }
+        try FanOutAudience.reserveDescriptors(for: largest)
         var (own, bound): ([Double], [Double]) = ([], [])
         var faults: [String] = []
         for size in Self.sizes {
@@ -65,14 +61,7 @@ struct GrowthOfAudiences {
         let own = try await time(for: audience, server.process) { _ in writer.emit("message:send", payload) { _ in } }
         audience.close()
 
-        let strangers = FanOutAudience(size: size)
-        try await strangers.enter(floor, .nothing, on: loop)
-        let source = try await FloorSource.connect(to: floor, on: loop)
-        let least = try await time(for: strangers, floorProcess) {
-            source.send(audience.frame(numbered: $0) ?? [])
-        }
-        source.close()
-        strangers.close()
+        let least = try await audience.atFloor(floor, on: loop) { try await time(for: $0, floorProcess, send: $1) }
         return (own.seconds, least.seconds, own.faults + least.faults.map { "floor: \($0)" })
     }
 

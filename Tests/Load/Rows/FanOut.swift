@@ -26,10 +26,7 @@ struct FanOut {
     let serverProcess: Int?
     let load: Load
 
-    func measure() async throws(ClientError) -> Row {
-        guard DescriptorLimit.raise() >= load.sockets + 256 else {
-            throw ClientError("\(load.sockets) sockets need as many descriptors: see `ulimit -Hn`")
-        }
+    func measure() async throws -> Row {
         let people = try await fixture.register(3)
         let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
         let writer = try await fixture.connect(as: people[0])
@@ -52,12 +49,7 @@ struct FanOut {
             })
         audience.close()
 
-        let bound = FanOutAudience(size: load.sockets)
-        try await bound.enter(floor, .nothing, on: fixture.loop)
-        let source = try await FloorSource.connect(to: floor, on: fixture.loop)
-        let limit = await run(bound) { number in source.send(audience.frame(numbered: number) ?? []) }
-        source.close()
-        bound.close()
+        let limit = try await audience.atFloor(floor, on: fixture.loop) { bound, send in await run(bound, send: send) }
 
         var figures = [
             Figure("deliveries", outcome.rate, .perSecond), Figure("floor", limit.rate, .perSecond),

@@ -12,10 +12,7 @@ struct JoinedRoom {
     let inFlight: Int
     let seconds: Int
 
-    func measure() async throws(ClientError) -> Row {
-        guard DescriptorLimit.raise() >= Self.sockets + 256 else {
-            throw ClientError("\(Self.sockets) sockets need as many descriptors: see `ulimit -Hn`")
-        }
+    func measure() async throws -> Row {
         let people = try await fixture.register(2)
         let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
         let writer = try await fixture.connect(as: people[0])
@@ -37,13 +34,11 @@ struct JoinedRoom {
         let work = try await ServerCounters.soFar(in: fixture) - before
         audience.close()
 
-        let bound = FanOutAudience(size: Self.sockets)
-        try await bound.enter(floor, .nothing, on: fixture.loop)
-        let source = try await FloorSource.connect(to: floor, on: fixture.loop)
-        let limit = FanOutRun(bound, on: fixture.loop) { source.send(audience.frame(numbered: $0) ?? []) }
-        let floorRate = await limit.deliveriesPerSecond(inFlight: inFlight, for: .seconds(seconds))
-        source.close()
-        bound.close()
+        let (floorRate, floorFaults) = try await audience.atFloor(floor, on: fixture.loop) { bound, send in
+            let limit = FanOutRun(bound, on: fixture.loop, send: send)
+            let rate = await limit.deliveriesPerSecond(inFlight: inFlight, for: .seconds(seconds))
+            return (rate, bound.faults(sent: limit.sent))
+        }
 
         var figures = [
             Figure("deliveries", rate, .perSecond), Figure("floor", floorRate, .perSecond),
@@ -60,6 +55,6 @@ struct JoinedRoom {
         figures += acks.figures(named: "sender's ack ")
         return Row(
             name: "a room with \(Self.sockets) joined sockets, \(inFlight) in flight", figures: figures,
-            faults: audience.faults(sent: run.sent) + bound.faults(sent: limit.sent).map { "floor: \($0)" })
+            faults: audience.faults(sent: run.sent) + floorFaults.map { "floor: \($0)" })
     }
 }

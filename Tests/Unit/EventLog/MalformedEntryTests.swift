@@ -27,6 +27,20 @@ struct MalformedEntryTests {
         return asked
     }
 
+    /// Runs a test with a follower from the log's start, and what it has delivered.
+    private func following(_ test: (LogFollower, Collector<LogEntry>) async throws -> Void) async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let delivered = Collector<LogEntry>()
+        let follower = LogFollower(
+            "notes", bus: bus, on: group.loops[0], log: log.logger,
+            deliver: { for entry in $0 { delivered.add(entry) } })
+        try follower.start()
+        follower.announced(LogPosition(databaseID: "d", seq: 0, digest: 0))
+        try await test(follower, delivered)
+        follower.stop()
+        await finish(group)
+    }
+
     @Test("a page without them is returned, and a line is logged")
     func page() async throws {
         _ = try serve()
@@ -57,41 +71,27 @@ struct MalformedEntryTests {
         try bus.respond(to: "notes.events", queue: "notes") { request in
             request.reply(Reply(.ok, request.data["since"]?.int == 0 ? JSONValue(trusted: Array(odd.utf8)) : good).json)
         }
-        let group = try EventLoopGroup(loopCount: 1)
-        let delivered = Collector<LogEntry>()
-        let follower = LogFollower(
-            "notes", bus: bus, on: group.loops[0], log: log.logger,
-            deliver: { for entry in $0 { delivered.add(entry) } })
-        try follower.start()
-        follower.announced(LogPosition(databaseID: "d", seq: 0, digest: 0))
-        follower.announced(end)
-        #expect(await delivered.first(1).map(\.seq) == [3])
-        let lines = log.lines.filter { $0.contains("an entry of its log is malformed") }
-        #expect(lines.count == 1 && lines[0].contains(#""name":"notes""#) && lines[0].contains("between 1 and 2"))
-        follower.stop()
-        await finish(group)
+        try await following { follower, delivered in
+            follower.announced(end)
+            #expect(await delivered.first(1).map(\.seq) == [3])
+            let lines = log.lines.filter { $0.contains("an entry of its log is malformed") }
+            #expect(lines.count == 1 && lines[0].contains(#""name":"notes""#) && lines[0].contains("between 1 and 2"))
+        }
     }
 
     @Test("one at the end of the log is passed over, and those that are published are logged")
     func follower() async throws {
         let asked = try serve()
-        let group = try EventLoopGroup(loopCount: 1)
-        let delivered = Collector<LogEntry>()
-        let follower = LogFollower(
-            "notes", bus: bus, on: group.loops[0], log: log.logger,
-            deliver: { for entry in $0 { delivered.add(entry) } })
-        try follower.start()
-        follower.announced(LogPosition(databaseID: "d", seq: 0, digest: 0))
-        for _ in 1...3 { try bus.publish("notes.log", JSONValue("?")) }
-        #expect(warnings == 1)
-        follower.announced(head)
-        await asked.first(1)
-        let next = LogEntry(
-            seq: 2, at: Timestamp(milliseconds: 0), roomID: "", participants: [], emissionsJSON: JSONValue.emptyArray)
-        try bus.publish("notes.log", next.json)
-        #expect(await delivered.first(1).map(\.seq) == [2])
-        #expect(asked.items.count == 1)
-        follower.stop()
-        await finish(group)
+        try await following { follower, delivered in
+            for _ in 1...3 { try bus.publish("notes.log", JSONValue("?")) }
+            #expect(warnings == 1)
+            follower.announced(head)
+            await asked.first(1)
+            let next = LogEntry(
+                seq: 2, at: Timestamp(milliseconds: 0), roomID: "", participants: [], emissionsJSON: .emptyArray)
+            try bus.publish("notes.log", next.json)
+            #expect(await delivered.first(1).map(\.seq) == [2])
+            #expect(asked.items.count == 1)
+        }
     }
 }
