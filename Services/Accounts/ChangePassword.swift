@@ -5,18 +5,21 @@ import ParlorStorage
 extension RequestDescription {
     static let changePassword = RequestDescription(
         "Changes the caller's password, and ends all other sessions.",
-        takes: .object(["currentPassword": .string, "newPassword": Password.schema]), gives: Grant.schema,
-        errors: [.invalidCredentials, .invalidField])
+        takes: Accounts.passwords, gives: Grant.schema, errors: [.invalidCredentials, .invalidField])
 }
 
 extension Accounts {
-    /// Changes the caller's password: `{currentPassword, newPassword}` → a grant of the same session; every
-    /// other session ends.
+    fileprivate static let passwords = Fields(
+        .string("currentPassword"),
+        .string("newPassword", Password.schema) { text throws(ServiceError) in
+            try Password(text, field: "newPassword")
+        })
+
+    /// Changes the caller's password, and returns a grant of the same session; every other session ends.
     func changePassword(
         _ fields: RequestFields, _ caller: Caller, by deadline: ContinuousClock.Instant? = nil
     ) async throws -> Reply {
-        let current = try fields.string("currentPassword")
-        let new = try Password(fields.string("newPassword"), field: "newPassword")
+        let (current, new) = try Self.passwords.read(fields)
         let client = SigningClient(fields)
         guard var known = try await credentials(of: caller.id) else { throw Self.signInAgain }
         for _ in 1...Self.maxTries {

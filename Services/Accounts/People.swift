@@ -9,9 +9,7 @@ extension RequestDescription {
     static let me = RequestDescription("Returns the caller.", gives: Person.schema)
     static let withoutRooms = RequestDescription(
         "Lists people who share no room with the caller, by username.",
-        takes: .object(optional: [
-            "q": Schema.string.noted("A prefix of the username or first name."), "limit": .integer, "cursor": .string,
-        ]), gives: .array(of: Person.schema), isPaged: true, errors: [.invalidField])
+        takes: Accounts.search, gives: .array(of: Person.schema), isPaged: true, errors: [.invalidField])
 }
 
 /// Requests that find people: the caller, people for other services, and people without shared rooms.
@@ -66,20 +64,23 @@ extension Accounts {
         }
     }
 
-    private static let standardLimit = 50
-    private static let maxLimit = 200
+    fileprivate static let search = Fields(
+        .optional(
+            .string("q", note: "A prefix of the username or first name.") { text throws(ServiceError) in
+                // Keyboards add a space.
+                guard !text.trimmed.hasForbiddenControls else {
+                    throw .invalid("q", "has control characters in it")
+                }
+                return text.trimmed
+            }, or: ""),
+        .limit(standard: 50, max: 200),
+        .optional(.string("cursor") { text throws(ServiceError) in try PeopleCursor(text) }))
 
-    /// Lists people who share no room with the caller: `{q?, limit?, cursor?}` → a page, by username. All fields are
-    /// text, as they come from the URL's query. The setting `DIRECTORY` decides who is found.
+    /// Lists people who share no room with the caller, by username. The setting `DIRECTORY` decides who is found.
     func peopleWithoutRooms(
         _ fields: RequestFields, _ caller: Caller, _ context: BusContext
     ) async throws -> Reply {
-        // Keyboards add a space.
-        let prefix = (try fields.optionalString("q") ?? "").trimmed
-        guard !prefix.hasForbiddenControls else { throw ServiceError.invalid("q", "has control characters in it") }
-        let limit = try fields.queryLimit(standard: Self.standardLimit, max: Self.maxLimit)
-        let cursor = try fields.optionalString("cursor").map(PeopleCursor.init)
-
+        let (prefix, limit, cursor) = try Self.search.read(fields)
         let excluded = try await partners.partners(of: caller.id, context).union([caller.id])
         // One more than is shown, to see whether there is a next page.
         let found = try await database.read { [directory = openness.directory] connection -> [Account] in

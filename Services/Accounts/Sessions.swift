@@ -6,33 +6,34 @@ import ParlorStorage
 extension RequestDescription {
     static let refresh = RequestDescription(
         "Exchanges a refresh token for new tokens of the same session.",
-        takes: .object(
-            ["refreshToken": .string],
-            optional: [
-                "attemptId": Schema.string(1...64).noted(
-                    "A request with the same id gets the same refresh token until that is used.")
-            ]),
-        gives: Grant.schema, errors: [.invalidToken, .invalidField])
+        takes: Accounts.refreshing, gives: Grant.schema, errors: [.invalidToken, .invalidField])
     static let logout = RequestDescription(
-        "Ends the session of a refresh token.", takes: .object(["refreshToken": .string]),
+        "Ends the session of a refresh token.", takes: Accounts.ending,
         errors: [.unauthenticated, .invalidField])
     static let sessions = RequestDescription(
         "Lists the caller's sessions, the oldest first.", gives: .array(of: Session.schema))
-    static let endSession = RequestDescription("Ends one of the caller's sessions.", takes: .object(["id": .id]))
+    static let endSession = RequestDescription("Ends one of the caller's sessions.", takes: Accounts.endedSession)
     static let endOtherSessions = RequestDescription("Ends all of the caller's sessions but this one.")
 }
 
 /// Refreshing, listing and ending of sessions.
 extension Accounts {
-    /// Exchanges a refresh token: `{refreshToken, attemptId?}` → a grant with the next one.
+    fileprivate static let refreshing = Fields(
+        .optional(
+            .key("attemptId", note: "A request with the same id gets the same refresh token until that is used.")),
+        .string("refreshToken"))
+    fileprivate static let ending = Fields(.string("refreshToken"))
+    fileprivate static let endedSession = Fields(.string("id", .id))
+
+    /// Exchanges a refresh token for a grant with the next one.
     ///
     /// A token works once. If one is presented again, it was copied, and nobody can say by whom: its session ends
     /// with all its tokens. But a client that sends an `attemptId` may have lost the answer: until the next token is used,
     /// the same attempt gets it again.
     func refresh(_ fields: RequestFields) async throws -> Reply {
         let client = SigningClient(fields)
-        let attemptID = try fields.optionalText("attemptId", length: 1...64, trimmed: false)
-        guard let presented = RefreshToken(try fields.string("refreshToken")) else { throw Self.invalidToken }
+        let (attemptID, text) = try Self.refreshing.read(fields)
+        guard let presented = RefreshToken(text) else { throw Self.invalidToken }
         let attempt = attemptID.map { RefreshAttempt(id: $0, randomness: randomness, at: clock.now()) }
         let token =
             attempt?.successor(of: presented) ?? RefreshToken(sessionID: presented.sessionID, randomness: randomness)
@@ -47,14 +48,14 @@ extension Accounts {
 
     private static let invalidToken = ServiceError(.invalidToken, "This session has ended. Sign in again.")
 
-    /// Ends a session: `{refreshToken}` → nothing. The token must be the newest of its session, or the one before while
+    /// Ends a session. The token must be the newest of its session, or the one before while
     /// nobody has used the newest, or the request must come from that session: its client may have lost the answer with
     /// the newest token. Any other token is no error and ends nothing, as an old token gives no right to its session.
     func logout(_ fields: RequestFields) async throws -> Reply {
         let current = SigningClient(fields).sessionID
         // Neither token: the request comes from nobody.
         if current == nil, fields["refreshToken"] == nil { throw ServiceError(.unauthenticated, "Log in first.") }
-        if let token = RefreshToken(try fields.string("refreshToken")) {
+        if let token = RefreshToken(try Self.ending.read(fields)) {
             let now = clock.now()
             try await database.write { try SessionsStore($0).endSession(of: token, askedIn: current, at: now) }
         }
@@ -73,10 +74,10 @@ extension Accounts {
             })
     }
 
-    /// Ends one of the caller's sessions: `{id}` → nothing. One that is not theirs, or does not exist, is no
+    /// Ends one of the caller's sessions. One that is not theirs, or does not exist, is no
     /// error.
     func endSession(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
-        let id = try fields.string("id")
+        let id = try Self.endedSession.read(fields)
         guard id.mayBeID else { return Reply(.noContent) }
         let now = clock.now()
         try await database.write { try SessionsStore($0).end(id, of: caller.id, at: now) }

@@ -5,29 +5,31 @@ import ParlorStorage
 extension RequestDescription {
     static let register = RequestDescription(
         "Creates an account, and signs in.",
-        takes: .object(
-            ["username": Username.schema, "password": Password.schema],
-            optional: ["firstName": FirstName.schema, "email": .string]),
-        gives: Grant.schema, statuses: [.created], errors: [.usernameTaken, .emailTaken, .forbidden, .invalidField])
+        takes: Accounts.newPerson, gives: Grant.schema, statuses: [.created],
+        errors: [.usernameTaken, .emailTaken, .forbidden, .invalidField])
     static let login = RequestDescription(
-        "Signs in.",
-        takes: .object(["username": Schema.string.noted("The username or the e-mail address."), "password": .string]),
-        gives: Grant.schema, errors: [.invalidCredentials, .invalidField])
+        "Signs in.", takes: Accounts.credentials, gives: Grant.schema, errors: [.invalidCredentials, .invalidField])
 }
 
 /// Registration and sign-in.
 extension Accounts {
-    /// Registers a person: `{username, password, firstName?, email?}` → a grant.
+    fileprivate static let newPerson = Fields(
+        .string("username", Username.schema) { text throws(ServiceError) in try Username(text) },
+        .string("password", Password.schema) { text throws(ServiceError) in try Password(text) },
+        .optional(.string("firstName", FirstName.schema) { text throws(ServiceError) in try FirstName(text) }),
+        // A form that was left empty sends "".
+        .optional(
+            .string("email") { text throws(ServiceError) in text.isEmpty ? nil : try EmailAddress(text) }, or: nil))
+
+    fileprivate static let credentials = Fields(
+        .string("username", note: "The username or the e-mail address."), .string("password"))
+
+    /// Registers a person, and signs them in.
     func register(_ fields: RequestFields, by deadline: ContinuousClock.Instant? = nil) async throws -> Reply {
         guard openness.registration == .open else {
             throw ServiceError(.forbidden, "Nobody can create an account here.")
         }
-        let username = try Username(fields.string("username"))
-        let password = try Password(fields.string("password"))
-        let firstName = try fields.optionalString("firstName").map(FirstName.init)
-        // A form that was left empty sends "".
-        let email = try fields.optionalString("email").flatMap { $0.isEmpty ? nil : $0 }.map(EmailAddress.init)
-
+        let (username, password, firstName, email) = try Self.newPerson.read(fields)
         let client = SigningClient(fields)
         let newcomer = PeopleStore.Newcomer(
             id: ids.next(at: clock.now().milliseconds), username: username, firstName: firstName, email: email,
@@ -44,13 +46,12 @@ extension Accounts {
         return Reply(.created, grant(account, session, id: session.publicID).json)
     }
 
-    /// Signs a person in: `{username, password}`, where the first is a username or an e-mail address → a
-    /// grant.
+    /// Signs a person in.
     ///
     /// The answer and its time are the same for a wrong password and for a person who does not exist.
     func login(_ fields: RequestFields, by deadline: ContinuousClock.Instant? = nil) async throws -> Reply {
-        let name = try fields.string("username").trimmed
-        let password = try fields.string("password")
+        let (given, password) = try Self.credentials.read(fields)
+        let name = given.trimmed
         let client = SigningClient(fields)
         // A longer text is no password: it is not worth the work, and its length is no secret.
         guard password.utf8.count <= Password.lengths.upperBound else { throw Self.wrong }

@@ -4,23 +4,19 @@ import ParlorServiceKit
 extension RequestDescription {
     static let createElement = RequestDescription(
         "Puts an element on a room's board.",
-        takes: .object(
-            ["type": ElementType.schema],
-            optional: [
-                "content": ElementContent.schema, "position": ElementPosition.schema.orNull,
-                "tempId": Schema.string(1...64).noted("The sender's idempotency key in the room, kept for ever."),
-            ]), gives: Element.schema, statuses: [.created, .ok],
+        takes: Elements.newElement, gives: Element.schema, statuses: [.created, .ok],
         errors: [.elementNotFound, .payloadTooLarge, .invalidField])
 }
 
 extension Elements {
-    /// Creates an element: `{roomId, type, content?, position?, tempId?}` → the element. If its sender used
-    /// the `tempId` in this room before, returns the element created then.
+    fileprivate static let newElement = Fields(
+        .string("type", ElementType.schema) { text throws(ServiceError) in try ElementType(text) },
+        .optional(ElementContent.field, or: .empty), .optional(ElementPosition.field),
+        .optional(.key("tempId", note: "The sender's idempotency key in the room, kept for ever.")))
+
+    /// Creates an element. If its sender used the `tempId` in this room before, returns the element created then.
     func create(_ request: RoomRequest) async throws -> Reply {
-        let type = try ElementType(try request.fields.string("type"))
-        let content = try request.fields["content"].map { try ElementContent($0) } ?? .empty
-        let position = try request.fields["position"].map { try ElementPosition($0) }
-        let tempID = try request.fields.tempID()
+        let (type, content, position, tempID) = try Self.newElement.read(request.fields)
         let sender = request.caller.userID
 
         return try await change(for: request, holding: content.json.bytes.count) { board in

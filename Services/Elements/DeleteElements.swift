@@ -4,15 +4,17 @@ import ParlorServiceKit
 
 extension RequestDescription {
     static let deleteElement = RequestDescription(
-        "Deletes an element.", takes: .object(["elementId": .id]), errors: [.elementNotFound])
+        "Deletes an element.", takes: Elements.element, errors: [.elementNotFound])
     static let clearRoom = RequestDescription(
         "Deletes all elements of a room.", gives: .object(["deletedCount": .integer(from: 0)]))
 }
 
 extension Elements {
-    /// Deletes an element: `{roomId, elementId}`. Any participant may do it. It lowers no unseen count.
+    fileprivate static let element = Fields(.id("elementId", orThrow: .elementNotFound))
+
+    /// Deletes an element. Any participant may do it. It lowers no unseen count.
     func delete(_ request: RoomRequest) async throws -> Reply {
-        let elementID = try request.fields.id("elementId", orThrow: .elementNotFound)
+        let elementID = try Self.element.read(request.fields)
         let deleter = request.caller.userID
 
         return try await change(for: request) { board in
@@ -26,7 +28,7 @@ extension Elements {
         }
     }
 
-    /// Deletes all elements: `{roomId}` → `{deletedCount}`. Any participant may do it. An empty board stays
+    /// Deletes all elements. Any participant may do it. An empty board stays
     /// unchanged, and no event is emitted.
     func clear(_ request: RoomRequest) async throws -> Reply {
         let clearer = request.caller.userID

@@ -1,5 +1,6 @@
 import ParlorContracts
 import ParlorJSON
+import ParlorServiceKit
 
 /// An object on a room's board.
 struct Element: Sendable, Equatable {
@@ -102,6 +103,8 @@ struct ElementPosition: Sendable, Equatable {
     let json: JSONValue
 
     static let schema = Schema.named("Position", .object(["x": .number, "y": .number]))
+
+    static let field = Field.json("position", schema) { json throws(ServiceError) in try ElementPosition(json) }
 
     init(_ given: JSONValue) throws(ServiceError) {
         guard let object = given.object else { throw .wrongType("position", "an object with x and y") }

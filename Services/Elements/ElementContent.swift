@@ -1,5 +1,6 @@
 import ParlorContracts
 import ParlorJSON
+import ParlorServiceKit
 
 /// A client's own JSON object, stored byte for byte except for the white space between its tokens: members
 /// stay in order, and numbers as they were written.
@@ -14,6 +15,7 @@ struct ElementContent: Sendable, Equatable {
 
     static let schema = Schema.map(of: .any).noted(
         "Any JSON object of up to 64 KiB. White space between its tokens is neither counted nor stored.")
+    static let field = Field.json("content", schema) { json throws(ServiceError) in try ElementContent(json) }
 
     static let empty = ElementContent(stored: .emptyObject)
 

@@ -7,23 +7,18 @@ import ParlorStorage
 extension RequestDescription {
     static let listElements = RequestDescription(
         "Lists a room's elements, the oldest first.",
-        takes: .object(optional: [
-            "limit": Schema.integer.noted("1 to 500; 200 if it is left out."), "cursor": .string,
-        ]), gives: .array(of: Element.schema), isPaged: true)
+        takes: Elements.page, gives: .array(of: Element.schema), isPaged: true)
 }
 
 extension Elements {
-    /// The default size of a page. Most boards fit into one page, so that a client without paging shows them
-    /// completely.
-    private static let standardLimit = 200
-    private static let maxLimit = 500
+    /// By default, most boards fit into one page, so that a client without paging shows them completely.
+    fileprivate static let page = Fields(
+        .limit(standard: 200, max: 500),
+        .optional(.string("cursor") { text throws(ServiceError) in try ElementsCursor(text) }))
 
-    /// Lists elements: `{roomId, limit?, cursor?}` → a page, oldest first. `limit` and `cursor` are text, as they come
-    /// from the URL's query. A page of large elements ends before its limit.
+    /// Lists elements, the oldest first. A page of large elements ends before its limit.
     func list(_ request: RoomRequest) async throws -> Reply {
-        let limit = try request.fields.queryLimit(standard: Self.standardLimit, max: Self.maxLimit)
-        let cursor = try request.fields.optionalString("cursor").map(ElementsCursor.init)
-
+        let (limit, cursor) = try Self.page.read(request.fields)
         let page = try await database.read {
             try BoardStore($0).elements(of: request.room.roomID, after: cursor?.rank ?? 0, limit: limit)
         }

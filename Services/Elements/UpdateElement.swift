@@ -5,27 +5,20 @@ import ParlorServiceKit
 extension RequestDescription {
     static let updateElement = RequestDescription(
         "Replaces an element's content, its position, or both.",
-        takes: .object(
-            ["elementId": .id],
-            optional: [
-                "content": ElementContent.schema,
-                "position": ElementPosition.schema.orNull.noted("Null clears it."),
-                "version": Schema.integer.noted("Refused if it is not the current one."),
-            ]), gives: Element.schema,
+        takes: Elements.changes, gives: Element.schema,
         errors: [.elementNotFound, .versionConflict, .payloadTooLarge, .invalidField])
 }
 
 extension Elements {
-    /// Updates an element: `{roomId, elementId, content?, position?, version?}` → the element. Given fields
-    /// replace the old ones; `position: null` clears it. Any participant may do it.
+    fileprivate static let changes = Fields(
+        .id("elementId", orThrow: .elementNotFound), .optional(ElementContent.field),
+        .clearable(ElementPosition.field),
+        .optional(.integer("version", note: "Refused if it is not the current one.")))
+
+    /// Updates an element. Given fields replace the old ones. Any participant may do it.
     func update(_ request: RoomRequest) async throws -> Reply {
-        let fields = request.fields
-        let elementID = try fields.id("elementId", orThrow: .elementNotFound)
-        let content = try fields["content"].map { try ElementContent($0) }
-        let isMoved = fields.isGiven("position")
-        let position = try fields["position"].map { try ElementPosition($0) }
-        let expectedVersion = try fields.optionalInt("version")
-        guard content != nil || isMoved else {
+        let (elementID, content, position, expectedVersion) = try Self.changes.read(request.fields)
+        guard content != nil || position != nil else {
             throw ServiceError(.invalidField, "`content` or `position` has to be given.")
         }
         let updater = request.caller.userID
@@ -40,7 +33,7 @@ extension Elements {
             }
             let charges = content.map { element.replaceContent(with: $0, by: updater) } ?? []
             let state = try board.advance(by: charges)
-            if isMoved { element.position = position }
+            if let position { element.position = position }
             element.updatedBy = updater
             element.updatedAt = state.changedAt
             element.version += 1

@@ -4,15 +4,17 @@ import ParlorServiceKit
 
 extension RequestDescription {
     static let deleteMessage = RequestDescription(
-        "Deletes a message of the caller's.", takes: .object(["messageId": .id]),
+        "Deletes a message of the caller's.", takes: Messaging.ownMessage,
         errors: [.messageNotFound, .forbidden])
 }
 
 extension Messaging {
+    fileprivate static let ownMessage = Fields(.id("messageId", orThrow: .messageNotFound))
+
     /// Deletes one of the caller's own messages. Its `seq` and its `tempId` stay in use. Its text is removed from the log as
     /// well, so that nobody who catches up gets it.
     func delete(_ request: RoomRequest) async throws -> Reply {
-        let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
+        let messageID = try Self.ownMessage.read(request.fields)
         let (room, caller) = (request.room, request.caller)
         return try await database.write { connection in
             let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))

@@ -7,10 +7,7 @@ import ParlorStorage
 extension RequestDescription {
     static let conversation = RequestDescription(
         "Lists the messages of all rooms that are shared with a person, in ascending order.",
-        takes: .object(
-            ["userId": .id],
-            optional: ["before": Schema.string.noted("The `page.next` of the previous page."), "limit": .integer]),
-        gives: .array(of: Message.schema), isPaged: true, errors: [.userNotFound])
+        takes: Messaging.conversationPage, gives: .array(of: Message.schema), isPaged: true, errors: [.userNotFound])
 }
 
 extension Messaging {
@@ -18,15 +15,18 @@ extension Messaging {
     private static let roomsInOneGo = 256
     private static let queriesInOneGo = 64
 
+    fileprivate static let conversationPage = Fields(
+        .string("userId", .id),
+        .optional(
+            .string("before", note: "The `page.next` of the previous page.") { text throws(ServiceError) in
+                try ConversationCursor(encoded: text)
+            }), pageLimit)
+
     /// Returns a page of the messages of two people in all rooms they share, oldest first; the newest page,
     /// or the one before `before`.
     func conversation(_ request: Request) async throws -> Reply {
         let caller = try request.caller
-        let otherID = try request.fields.string("userId")
-        let before = try request.fields.optionalString("before").map { cursor throws(ServiceError) in
-            try ConversationCursor(encoded: cursor)
-        }
-        let limit = try request.fields.queryLimit(standard: Self.standardPage, max: Self.maxPage)
+        let (otherID, before, limit) = try Self.conversationPage.read(request.fields)
         let roomIDs = try await sharedRooms(of: caller.id, and: otherID, request.onward())
         guard !roomIDs.isEmpty else { return .page(.emptyArray, next: nil) }
         let newest = try await newest(limit + 1, in: roomIDs, before: before, until: request.deadline)

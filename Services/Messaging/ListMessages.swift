@@ -5,21 +5,21 @@ import ParlorServiceKit
 extension RequestDescription {
     static let listMessages = RequestDescription(
         "Lists messages in ascending order: the newest page, or the one before or after a `seq`.",
-        takes: .object(optional: [
-            "before": .integer, "after": .integer, "limit": Schema.integer.noted("1 to 200; 50 if it is left out."),
-        ]), gives: .array(of: Message.schema), isPaged: true)
+        takes: Messaging.page, gives: .array(of: Message.schema), isPaged: true)
 }
 
 extension Messaging {
+    fileprivate static let page = Fields(.query("before"), .query("after"), pageLimit)
+    /// A page's number of messages: by default, a phone's first screens.
+    static let pageLimit = Field.limit(standard: 50, max: 200)
+
     /// Returns a page of a room's messages, oldest first: the newest ones, those before a `seq`, or those
     /// after one.
     ///
     /// `page.next` continues in the same direction: it is the next `after` if one was given, otherwise the
     /// next `before`.
     func list(_ request: RoomRequest) async throws -> Reply {
-        let before = try request.fields.queryInt("before")
-        let after = try request.fields.queryInt("after")
-        let limit = try request.fields.queryLimit(standard: Self.standardPage, max: Self.maxPage)
+        let (before, after, limit) = try Self.page.read(request.fields)
         let room = request.room
         return try await database.read { connection in
             let messages = MessagesStore(connection)

@@ -4,19 +4,18 @@ import ParlorServiceKit
 
 extension RequestDescription {
     static let markRead = RequestDescription(
-        "Marks messages as read by the caller.", takes: .object(["messageIds": .array(of: .id, count: 1...500)]),
+        "Marks messages as read by the caller.", takes: Messaging.readMessages,
         gives: .object(["readCount": Schema.integer(from: 0).noted("How many were newly read.")]),
         errors: [.invalidField])
 }
 
 extension Messaging {
-    /// The permitted number of ids: a screen or two of messages. A client that shows more sends several
-    /// requests.
-    private static let idsInRequest = 1...500
+    /// At most a screen or two of messages. A client that shows more sends several requests.
+    fileprivate static let readMessages = Fields(.strings("messageIds", .id, count: 1...500))
 
     /// Marks messages as read by the caller, skipping ids that are not other people's messages in this room.
     func markRead(_ request: RoomRequest) async throws -> Reply {
-        let given = try request.fields.strings("messageIds", count: Self.idsInRequest)
+        let given = try Self.readMessages.read(request.fields)
         let messageIDs = given.filter(\.mayBeID)
         let (room, reader) = (request.room, request.caller.userID)
         return try await database.write(holding: messageIDs.reduce(1024) { $0 + $1.utf8.count }) { connection in

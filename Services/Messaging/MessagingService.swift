@@ -76,8 +76,6 @@ struct Messaging: Sendable {
     let ids: UUIDv7Generator
 
     /// The default and the maximum number of messages in a page.
-    static let standardPage = 50
-    static let maxPage = 200
 
     static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: MessagingService.name, seq: seq) }
 }

@@ -5,25 +5,21 @@ import ParlorStorage
 
 extension RequestDescription {
     static let sendMessage = RequestDescription(
-        "Sends a message.",
-        takes: .object(optional: [
-            "text": Schema.string.noted("1 to 4,000 characters after trimming."),
-            "content": Schema.string.noted("Taken in place of `text`."),
-            "tempId": Schema.string(1...64).noted("The sender's idempotency key in the room, kept for ever."),
-        ]), gives: Message.schema, statuses: [.created, .ok], errors: [.messageNotFound, .invalidField])
+        "Sends a message.", takes: Messaging.newMessage, gives: Message.schema, statuses: [.created, .ok],
+        errors: [.messageNotFound, .invalidField])
 }
 
 extension Messaging {
-    /// The permitted length of a text after trimming: the maximum is many times a phone's screen.
-    private static let textLength = 1...4000
+    /// The maximum length is many times a phone's screen. Clients with the older model call the text `content`.
+    fileprivate static let newMessage = Fields(
+        .either(
+            .text("text", length: 1...4000, trimmed: true),
+            or: .text("content", length: 1...4000, trimmed: true, note: "Taken in place of `text`.")),
+        .optional(.key("tempId", note: "The sender's idempotency key in the room, kept for ever.")))
 
     /// Sends a message, or returns the one that this sender sent to this room with the same `tempId`.
     func send(_ request: RoomRequest) async throws -> Reply {
-        let fields = request.fields
-        // Clients with the older model call it `content`.
-        let name = fields["text"] == nil && fields["content"] != nil ? "content" : "text"
-        let text = try fields.text(name, length: Self.textLength, trimmed: true)
-        let tempID = try fields.tempID()
+        let (text, tempID) = try Self.newMessage.read(request.fields)
         let (room, sender) = (request.room, request.caller.userID)
         let reply: Reply? = try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
             let (sends, now) = (connection.pending(SendBatch.self), clock.now())

@@ -8,12 +8,7 @@ import ParlorStorage
 extension RequestDescription {
     static let createRoom = RequestDescription(
         "Creates a room with another person, even if the two already share rooms.",
-        takes: .object(
-            ["otherUserId": .id],
-            optional: [
-                "name": RoomName.schema,
-                "clientRequestId": Schema.string(1...64).noted("The creator's idempotency key, kept for ever."),
-            ]), gives: .room, statuses: [.created, .ok], errors: [.userNotFound, .invalidField])
+        takes: Rooms.newRoom, gives: .room, statuses: [.created, .ok], errors: [.userNotFound, .invalidField])
 }
 
 extension EventDescription {
@@ -32,15 +27,15 @@ extension Rooms {
         case needsAnswer
     }
 
-    /// Creates a room: `{otherUserId, name?, clientRequestId?}` → the new room, even if the two share others.
-    ///
-    /// `clientRequestId`, 1 to 64 characters, is the creator's idempotency key. A repeated one returns the
-    /// room that it created, whatever else the request contains, and emits nothing.
+    fileprivate static let newRoom = Fields(
+        .id("otherUserId", orThrow: .userNotFound), .optional(RoomName.field, or: nil),
+        .optional(.key("clientRequestId", note: "The creator's idempotency key, kept for ever.")))
+
+    /// Creates a room, even if the two share others. A repeated `clientRequestId` returns the room that it created,
+    /// whatever else the request contains, and emits nothing.
     func createRoom(_ request: Request) async throws -> Reply {
         let caller = try request.caller
-        let otherID = try request.fields.id("otherUserId", orThrow: .userNotFound)
-        let name = try RoomName.optional(in: request.fields)
-        let key = try request.fields.optionalText("clientRequestId", length: 1...64, trimmed: false)
+        let (otherID, name, key) = try Self.newRoom.read(request.fields)
         guard otherID != caller.id else { throw ServiceError.invalid("otherUserId", "has to be someone else's id") }
         if let key, let room = try await database.read({ try RoomsStore($0).room(madeBy: caller.id, key) }) {
             return Reply(.ok, room.json, isDuplicate: true)

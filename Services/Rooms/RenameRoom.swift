@@ -5,7 +5,7 @@ import ParlorStorage
 
 extension RequestDescription {
     static let renameRoom = RequestDescription(
-        "Renames a room.", takes: .object(["name": RoomName.schema]), gives: .room, errors: [.invalidField])
+        "Renames a room.", takes: Rooms.newName, gives: .room, errors: [.invalidField])
 }
 
 extension EventDescription {
@@ -18,10 +18,11 @@ extension EventDescription {
 }
 
 extension Rooms {
-    /// Renames a room: `{roomId, name}` → the room. If the name is the same, nothing changes and nothing is
-    /// emitted.
+    fileprivate static let newName = Fields(RoomName.field)
+
+    /// Renames a room. If the name is the same, nothing changes and nothing is emitted.
     func renameRoom(_ request: RoomRequest) async throws -> Reply {
-        let name = try RoomName.required(in: request.fields)
+        let name = try Self.newName.read(request.fields)
         let (roomID, callerID) = (request.room.roomID, request.caller.userID)
         let (room, seq) = try await database.write { [clock] connection -> (Room, Int?) in
             let store = RoomsStore(connection)

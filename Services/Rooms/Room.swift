@@ -55,23 +55,15 @@ struct RoomName: Sendable, Equatable {
     /// The limit of characters: a line on a phone. A longer text is a message.
     static let maxLength = 100
 
-    static let schema = Schema.string(0...maxLength).noted("Trimmed; an empty text is no name.")
-
-    /// Reads the required field `name`. An empty text clears the name, and so becomes nil.
-    static func required(in fields: RequestFields) throws(ServiceError) -> RoomName? {
-        guard let name = try fields.optionalText("name", length: 0...maxLength, trimmed: true) else {
-            throw .missing("name")
-        }
+    /// The field `name`. An empty text clears the name, and so becomes nil.
+    static let field = Field("name", Schema.string(0...maxLength).noted("Trimmed; an empty text is no name.")) {
+        fields throws(ServiceError) -> RoomName? in
+        let name = try fields.text("name", length: 0...maxLength, trimmed: true)
         guard name.isEmpty || !name.isBlank, String(name.filter { !$0.isNewline && $0 != "\t" }).hasOnlyVisibleScalars
         else {
             throw .invalid("name", "has invisible characters in it, or nothing else")
         }
         return RoomName(stored: name)
-    }
-
-    /// Reads the optional field `name`.
-    static func optional(in fields: RequestFields) throws(ServiceError) -> RoomName? {
-        fields["name"] == nil ? nil : try required(in: fields)
     }
 
     /// Creates a name from stored text; nil if it is empty.

@@ -6,17 +6,19 @@ import ParlorStorage
 
 extension RequestDescription {
     static let getRoom = RequestDescription(
-        "Returns a room.", takes: .object(["roomId": .id]), gives: .room, errors: [.roomNotFound])
+        "Returns a room.", takes: Rooms.wantedRoom, gives: .room, errors: [.roomNotFound])
     static let listRooms = RequestDescription(
         "Lists the caller's rooms, most recent first.", gives: .array(of: .room), errors: [.invalidField])
 }
 
 /// The requests that only read the database.
 extension Rooms {
-    /// Returns a room to its participants: `{roomId}` → the room.
+    fileprivate static let wantedRoom = Fields(.id("roomId", orThrow: .roomNotFound))
+
+    /// Returns a room to its participants.
     static func getRoom(_ request: Request, on connection: any Connection) throws -> Reply {
         let caller = try request.caller
-        let room = try room(try request.fields.string("roomId"), on: connection)
+        let room = try room(try wantedRoom.read(request.fields), on: connection)
         guard room.membership.participant(caller.id) != nil else { throw ServiceError.roomNotFound }
         return Reply(.ok, room.json)
     }

@@ -7,13 +7,11 @@ import ParlorStorage
 // What `openapi.json` and `asyncapi.json` say.
 extension RequestDescription {
     static let add = RequestDescription(
-        "Adds an item.", takes: .object(["text": .string(1...200)]), gives: Item.schema, statuses: [.created],
+        "Adds an item.", takes: Items.newItem, gives: Item.schema, statuses: [.created],
         errors: [.invalidField])
     static let list = RequestDescription(
         "Lists the room's items, the oldest first.",
-        takes: .object(optional: [
-            "limit": Schema.integer.noted("1 to 200; 50 if it is left out."), "cursor": .string,
-        ]), gives: .array(of: Item.schema), isPaged: true)
+        takes: Items.page, gives: .array(of: Item.schema), isPaged: true)
 }
 
 extension EventDescription {
@@ -27,9 +25,12 @@ struct Items: Sendable {
     let ids: UUIDv7Generator
     let clock: any WallClock
 
-    /// Adds an item: `{roomId, text}` → the item.
+    fileprivate static let newItem = Fields(.text("text", length: 1...200, trimmed: true))
+    fileprivate static let page = Fields(.limit(standard: 50, max: 200), .cursor)
+
+    /// Adds an item.
     func add(_ request: RoomRequest) async throws -> Reply {
-        let text = try request.fields.text("text", length: 1...200, trimmed: true)
+        let text = try Self.newItem.read(request.fields)
         let now = clock.now()
         let item = Item(
             id: ids.next(at: now.milliseconds), text: text, createdBy: request.caller.userID, createdAt: now)
@@ -44,11 +45,9 @@ struct Items: Sendable {
         return Reply(.created, item.json, position: StreamPosition(stream: ExampleService.name, seq: seq))
     }
 
-    /// Lists items: `{roomId, limit?, cursor?}` → a page, oldest first. Like all values of a URL's query, `limit`
-    /// is text.
+    /// Lists items, the oldest first.
     func list(_ request: RoomRequest) async throws -> Reply {
-        let limit = try request.fields.queryLimit(standard: 50, max: 200)
-        let cursor = try request.fields.optionalCursor()
+        let (limit, cursor) = try Self.page.read(request.fields)
         // One more shows whether there is a next page.
         let found = try await database.read {
             try ItemsStore($0).items(of: request.room.roomID, after: cursor ?? "", limit: limit + 1)

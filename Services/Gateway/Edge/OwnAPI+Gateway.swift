@@ -4,6 +4,7 @@ import ParlorDelivery
 import ParlorGatewayCatalog
 import ParlorGatewayLimits
 import ParlorRoomViews
+import ParlorServiceKit
 
 extension OwnAPI {
     /// Returns the routes and events that the gateway itself handles.
@@ -80,7 +81,7 @@ extension SyncEndpoint {
             "/api/sync",
             RequestDescription(
                 "Returns the rooms with a cursor, or the events since one.",
-                takes: .object(optional: ["since": cursor, "limit": .integer]),
+                takes: page,
                 gives: .anyOf([snapshot, recovered, lost]), errors: [.invalidField]),
             limits: ["sync"])
     }()
@@ -93,21 +94,16 @@ extension RoomJoins {
             .join, ackName: "room",
             RequestDescription(
                 "Opens a room: its events reach this socket from now on.",
-                takes: .object(
-                    ["roomId": .id],
-                    optional: [
-                        "keepOthers": Schema.boolean.noted("If false (the default), the socket leaves all other rooms.")
-                    ]),
-                gives: .room, errors: [.roomNotFound, .invalidField])),
+                takes: join, gives: .room, errors: [.roomNotFound, .invalidField])),
         own(
             .leave,
             RequestDescription(
-                "Closes a room.", takes: .object(["roomId": .id]), errors: [.roomNotFound, .invalidField])),
+                "Closes a room.", takes: leave, errors: [.roomNotFound, .invalidField])),
         own(
             .typing,
             RequestDescription(
                 "Reports whether the person is typing. Typing ends by itself after 3 s without another report.",
-                takes: .object(["roomId": .id, "isTyping": .boolean]), errors: [.roomNotFound, .invalidField])),
+                takes: typing, errors: [.roomNotFound, .invalidField])),
     ]
 
     private static func own(

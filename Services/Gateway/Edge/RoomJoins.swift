@@ -31,6 +31,12 @@ package struct RoomJoins: Sendable {
         self.memberships = memberships
     }
 
+    static let join = Fields(
+        .string("roomId", .id),
+        .optional(.bool("keepOthers", note: "If false (the default), the socket leaves all other rooms."), or: false))
+    static let leave = Fields(.string("roomId", .id))
+    static let typing = Fields(.string("roomId", .id), .bool("isTyping"))
+
     /// - Returns: the Room for the ack of a join.
     func change(
         _ own: OwnEvent, _ event: ClientEvent, on front: isolated EventFront
@@ -40,22 +46,23 @@ package struct RoomJoins: Sendable {
         let fields = try RequestFields(payload)
         switch own {
         case .join:
+            let (roomID, keepsOthers) = try Self.join.read(fields)
             try await checks.pass(
-                directory.catalog.joinChecks, payload, as: client.caller, origin: origin,
-                key: try fields.string("roomId"))
-            return try await join(fields, client, origin, on: front)
-        case .leave: try await leave(fields, client, origin, on: front)
-        case .typing: try await setTyping(fields, client, origin, on: front)
+                directory.catalog.joinChecks, payload, as: client.caller, origin: origin, key: roomID)
+            return try await join(roomID, keepingOthers: keepsOthers, client, origin, on: front)
+        case .leave: try await leave(try Self.leave.read(fields), client, origin, on: front)
+        case .typing:
+            let (roomID, isTyping) = try Self.typing.read(fields)
+            try await setTyping(isTyping, in: roomID, client, origin, on: front)
         }
         return nil
     }
 
     /// Joins a room, and leaves the others unless they are to be kept.
     private func join(
-        _ fields: RequestFields, _ client: ClientSocket, _ origin: RequestOrigin, on front: isolated EventFront
+        _ roomID: String, keepingOthers keepsOthers: Bool, _ client: ClientSocket, _ origin: RequestOrigin,
+        on front: isolated EventFront
     ) async throws(ServiceError) -> JSONValue? {
-        let roomID = try fields.string("roomId")
-        let keepsOthers = try fields.optionalBool("keepOthers") ?? false
         // Once the join has had an effect, nothing may fail any more.
         guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
         let earlier = front.delivery.onLoop { $0.beginJoin(of: roomID) }
@@ -135,9 +142,8 @@ package struct RoomJoins: Sendable {
     }
 
     private func leave(
-        _ fields: RequestFields, _ client: ClientSocket, _ origin: RequestOrigin, on front: isolated EventFront
+        _ roomID: String, _ client: ClientSocket, _ origin: RequestOrigin, on front: isolated EventFront
     ) async throws(ServiceError) {
-        let roomID = try fields.string("roomId")
         guard client.subscriber.object.rooms.contains(roomID) else {
             // A person may type in a room without having joined it.
             let member = RoomMember(roomID: roomID, userID: client.caller.id)
@@ -158,10 +164,9 @@ package struct RoomJoins: Sendable {
     }
 
     private func setTyping(
-        _ fields: RequestFields, _ client: ClientSocket, _ origin: RequestOrigin, on front: isolated EventFront
+        _ isTyping: Bool, in roomID: String, _ client: ClientSocket, _ origin: RequestOrigin,
+        on front: isolated EventFront
     ) async throws(ServiceError) {
-        let roomID = try fields.string("roomId")
-        let isTyping = try fields.bool("isTyping")
         if !client.subscriber.object.rooms.contains(roomID) {
             try await requireMembership(of: client.caller, in: roomID, origin)
         }

@@ -30,7 +30,9 @@ package final class SyncEndpoint: Sendable {
     private let events: EventComposer
     private let longWork: LongWork
 
-    private static let limit = (standard: 500, max: 1000)
+    static let page = Fields(
+        .limit(standard: 500, max: 1000),
+        .optional(.string("since", note: "Opaque, and valid only for the person who got it.")))
     /// The size at which a page of missed events ends, after the event that reaches it.
     private static let maxBytes = 4 << 20
     /// The limit of the wait for services that are not required.
@@ -66,10 +68,9 @@ package final class SyncEndpoint: Sendable {
         }
         let fields = try RequestFields(
             JSONWriter.object { for item in query.items { $0.member(item.name, item.value) } })
-        let limit = try fields.queryLimit(standard: Self.limit.standard, max: Self.limit.max)
+        let (limit, since) = try Self.page.read(fields)
         // The cursor may contain streams that are not known yet.
         guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
-        let since = try fields.optionalString("since")
         let cursor = since.flatMap { cursors.decode($0, for: call.caller.id) }
         if since != nil, cursor == nil { throw .invalid("since", "is not one of your cursors") }
         if cursor == nil { try limits.passList(call.caller.id, call.address) }

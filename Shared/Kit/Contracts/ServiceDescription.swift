@@ -54,10 +54,21 @@ public struct RequestDescription: Sendable, Equatable {
     /// The errors that depend on the request, besides those that every request can have.
     public var errors: [ErrorCode]
 
+    /// Describes a request without fields.
+    ///
     /// - Parameter statuses: nil for 200, or 204 without data.
     public init(
-        _ summary: String, takes: Schema = .object(), gives: Schema? = nil, statuses: [Reply.Status]? = nil,
-        isPaged: Bool = false, errors: [ErrorCode] = []
+        _ summary: String, gives: Schema? = nil, statuses: [Reply.Status]? = nil, isPaged: Bool = false,
+        errors: [ErrorCode] = []
+    ) {
+        self.init(
+            summary, takes: .object(), gives: gives, statuses: statuses, isPaged: isPaged, errors: errors)
+    }
+
+    /// Describes a request with fields; services use `Fields`, which read what they describe.
+    package init(
+        _ summary: String, takes: Schema, gives: Schema? = nil, statuses: [Reply.Status]? = nil, isPaged: Bool = false,
+        errors: [ErrorCode] = []
     ) {
         self.init(
             summary, takes, gives, statuses: statuses?.map(\.rawValue) ?? [gives == nil ? 204 : 200],

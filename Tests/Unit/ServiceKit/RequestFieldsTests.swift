@@ -32,7 +32,7 @@ struct RequestFieldsTests {
         #expect(Self.code { try fields.text("it", length: 0...9, trimmed: true) } == .invalidField)
     }
 
-    @Test("an optional field that is missing, or null, is absent", arguments: ["{}", #"{"it":null,"tempId":null}"#])
+    @Test("an optional field that is missing, or null, is absent", arguments: ["{}", #"{"it":null}"#])
     func absent(json: String) throws {
         let fields = try Self.fields(json)
         #expect(try fields.optionalString("it") == nil)
@@ -40,7 +40,6 @@ struct RequestFieldsTests {
         #expect(try fields.optionalInt("it") == nil)
         #expect(try fields.queryInt("it") == nil)
         #expect(try fields.optionalText("it", length: 1...9, trimmed: true) == nil)
-        #expect(try fields.tempID() == nil)
         #expect(fields["it"] == nil)
     }
 
@@ -53,7 +52,7 @@ struct RequestFieldsTests {
     @Test("a wrong type is malformed, and the message names the field")
     func wrongType() throws {
         let fields = try Self.fields(
-            #"{"text":"1","number":1,"flag":true,"list":["a",1],"nulls":[null],"object":{},"fraction":1.5,"tempId":7}"#)
+            #"{"text":"1","number":1,"flag":true,"list":["a",1],"nulls":[null],"object":{},"fraction":1.5}"#)
         #expect(Self.code { try fields.string("number") } == .malformedRequest)
         #expect(Self.code { try fields.bool("text") } == .malformedRequest)
         #expect(Self.code { try fields.optionalInt("text") } == .malformedRequest)
@@ -63,7 +62,6 @@ struct RequestFieldsTests {
         #expect(Self.code { try fields.strings("list", count: 0...9) } == .malformedRequest)
         #expect(Self.code { try fields.strings("nulls", count: 0...9) } == .malformedRequest)
         #expect(Self.code { try fields.queryInt("number") } == .malformedRequest)
-        #expect(Self.code { try fields.tempID() } == .malformedRequest)
         let error = #expect(throws: ServiceError.self) { try fields.string("flag") }
         #expect(error?.message.contains("`flag`") == true)
     }
@@ -148,20 +146,6 @@ struct RequestFieldsTests {
                 Self.code { try fields.text("text", length: 0...9, trimmed: true) }
                     == (isAllowed ? nil : .invalidField), "U+\(String(value, radix: 16))")
         }
-    }
-
-    @Test("an idempotency key has 1 to 64 characters, none of them a control character")
-    func tempID() throws {
-        func code(_ text: String) throws -> ErrorCode? {
-            let fields = try RequestFields(JSONWriter.object { $0.member("tempId", text) })
-            return Self.code { try fields.tempID() }
-        }
-        #expect(try code("") == .invalidField)
-        #expect(try code(" ") == nil)
-        #expect(try code(String(repeating: "🎉", count: 64)) == nil)
-        #expect(try code(String(repeating: "a", count: 65)) == .invalidField)
-        #expect(try code("a\u{0}") == .invalidField)
-        #expect(try RequestFields(JSONValue(parsing: #"{"tempId":" a "}"#)).tempID() == " a ")
     }
 
     @Test(

@@ -13,10 +13,10 @@ extension RequestDescription {
         "Lists the messages of a room that the caller has bookmarked, the newest bookmark first.",
         gives: .array(of: Bookmark.schema))
     static let addBookmark = RequestDescription(
-        "Bookmarks a message. Nobody else sees it.", takes: .object(["messageId": .id]), gives: Bookmark.schema,
+        "Bookmarks a message. Nobody else sees it.", takes: Bookmarks.message, gives: Bookmark.schema,
         errors: [.messageNotFound, .payloadTooLarge])
     static let removeBookmark = RequestDescription(
-        "Removes a bookmark, if there is one.", takes: .object(["messageId": .id]), statuses: [.noContent])
+        "Removes a bookmark, if there is one.", takes: Bookmarks.message, statuses: [.noContent])
 }
 
 extension EventDescription {
@@ -52,6 +52,8 @@ struct Bookmarks: Sendable {
     static let followed = "messaging"
     static let maxInRoom = 500
 
+    fileprivate static let message = Fields(.id("messageId", orThrow: .messageNotFound))
+
     static let contribution = FieldContribution<Int>(
         "bookmarks.contribute", [.init(Contribution.Field("bookmarkCount", zero: JSONValue(0))) { $0.number($1) }])
 
@@ -61,7 +63,7 @@ struct Bookmarks: Sendable {
     /// before Messaging is asked whether the message exists. If the message is deleted after the answer, `take` finds
     /// the bookmark. It counts only once the answer is there: if the process ends before, nobody has seen it.
     func add(_ request: RoomRequest) async throws -> Reply {
-        let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
+        let messageID = try Self.message.read(request.fields)
         let (now, roomID, userID) = (clock.now(), request.room.roomID, request.caller.userID)
         let bookmark = Bookmark(messageID: messageID, createdAt: now)
         let id = ids.next(at: now.milliseconds)
@@ -88,7 +90,7 @@ struct Bookmarks: Sendable {
 
     /// Removes a bookmark: `{roomId, messageId}` → nothing, also if there is none.
     func remove(_ request: RoomRequest) async throws -> Reply {
-        let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
+        let messageID = try Self.message.read(request.fields)
         let (roomID, userID) = (request.room.roomID, request.caller.userID)
         let seq = try await database.write { connection -> Int? in
             guard try BookmarksStore(connection).delete(messageID, in: roomID, of: userID) else { return nil }

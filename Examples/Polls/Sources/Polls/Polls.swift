@@ -12,13 +12,11 @@ extension RequestDescription {
         "Lists a room's polls, the oldest first.", gives: .array(of: Poll.schema))
     static let createPoll = RequestDescription(
         "Asks a question in a room.",
-        takes: .object(
-            ["question": .string(1...200), "choices": .array(of: .string(1...100), count: 2...10)],
-            optional: ["messageId": .id.noted("The message that the poll is about.")]),
-        gives: Poll.schema, statuses: [.created], errors: [.invalidField, .messageNotFound, .payloadTooLarge])
+        takes: Polls.newPoll, gives: Poll.schema, statuses: [.created],
+        errors: [.invalidField, .messageNotFound, .payloadTooLarge])
     static let vote = RequestDescription(
         "Votes for one of a poll's choices, by its place from 0.",
-        takes: .object(["pollId": .id, "choice": .integer(from: 0)]), gives: Poll.schema,
+        takes: Polls.newVote, gives: Poll.schema,
         errors: [.invalidField, .pollNotFound])
 }
 
@@ -43,13 +41,16 @@ struct Polls: Sendable {
     static let maxPolls = Setting(
         "MAX_ROOM_POLLS", .number(1...100), default: "100", "Maximum number of polls in a room")
 
-    /// Creates a poll: `{roomId, question, choices, messageId?}`, two to ten choices → the poll.
+    fileprivate static let newPoll = Fields(
+        .text("question", length: 1...200, trimmed: true), .strings("choices", .string(1...100), count: 2...10),
+        .optional(.id("messageId", orThrow: .messageNotFound)))
+
+    /// Creates a poll.
     func create(_ request: RoomRequest) async throws -> Reply {
-        let question = try request.fields.text("question", length: 1...200, trimmed: true)
-        let choices = try request.fields.strings("choices", count: 2...10)
+        let (question, choices, messageID) = try Self.newPoll.read(request.fields)
         guard choices.allSatisfy({ (1...100).contains($0.unicodeScalars.count) }), Set(choices).count == choices.count
         else { throw ServiceError.invalid("choices", "has to be different texts of 1 to 100 characters") }
-        let messageID = try await message(of: request)
+        if let messageID { try await requireMessage(messageID, request) }
         let (now, room) = (clock.now(), request.room)
         let poll = Poll(
             id: ids.next(at: now.milliseconds), question: question, choices: choices,
@@ -69,22 +70,18 @@ struct Polls: Sendable {
         return Reply(.created, poll.json, position: Self.position(seq))
     }
 
-    /// Returns the id of the message that a new poll is about; nil if it is about no message.
-    ///
     /// - Throws: `message_not_found` if the room has no such message, or it was deleted.
-    private func message(of request: RoomRequest) async throws -> String? {
-        guard request.fields["messageId"] != nil else { return nil }
-        let id = try request.fields.id("messageId", orThrow: .messageNotFound)
+    private func requireMessage(_ id: String, _ request: RoomRequest) async throws {
         // A poll stays when its message is deleted, so it is enough to ask before the write.
         let existing = try await bus.existingMessages([id], in: request.room.roomID, request.onward())
         guard existing.contains(id) else { throw ServiceError.messageNotFound }
-        return id
     }
 
-    /// Votes: `{roomId, pollId, choice}`, the choice's place from 0 → the poll. A later vote replaces an earlier one.
+    fileprivate static let newVote = Fields(.id("pollId", orThrow: notFound), .integer("choice"))
+
+    /// Votes for a choice, by its place from 0. A later vote replaces an earlier one.
     func vote(_ request: RoomRequest) async throws -> Reply {
-        let pollID = try request.fields.id("pollId", orThrow: Self.notFound)
-        guard let choice = try request.fields.optionalInt("choice") else { throw ServiceError.missing("choice") }
+        let (pollID, choice) = try Self.newVote.read(request.fields)
         let (now, room, voter) = (clock.now(), request.room, request.caller.userID)
         let (poll, seq) = try await database.write { connection -> (Poll, Int) in
             let store = PollsStore(connection)
@@ -104,7 +101,7 @@ struct Polls: Sendable {
         return Reply(.ok, poll.json, position: Self.position(seq))
     }
 
-    /// Lists a room's polls: `{roomId}` → all of them, oldest first.
+    /// Lists a room's polls, the oldest first.
     func list(_ request: RoomRequest) async throws -> Reply {
         let polls = try await database.read { try PollsStore($0).polls(of: request.room.roomID) }
         return Reply(.ok, JSONWriter.value { json in json.array(of: polls) { $0.value($1.json) } })

@@ -1,7 +1,7 @@
 import ParlorContracts
 import ParlorJSON
 
-/// The fields of a request, read with the contract's errors: a wrong type is `malformed_request`; a missing
+/// The fields of a request, read one by one: what a client sends is declared as `Fields`. They are read with the contract's errors: a wrong type is `malformed_request`; a missing
 /// or out-of-range value is `invalid_field`, and the message names it. A null counts as if the field were
 /// left out, except for `isGiven`.
 public struct RequestFields: Sendable {
@@ -73,6 +73,11 @@ public struct RequestFields: Sendable {
         guard let int = value.int ?? value.double.flatMap(Int.init(exactly:)) else {
             throw .wrongType(name, "a whole number")
         }
+        return int
+    }
+
+    public func integer(_ name: String) throws(ServiceError) -> Int {
+        guard let int = try optionalInt(name) else { throw .missing(name) }
         return int
     }
 
@@ -187,12 +192,6 @@ public struct RequestFields: Sendable {
         }
         guard text.count <= maxBytes else { return nil }
         return try? JSONValue(parsing: [quote] + text + [quote]).string  // a part of a valid string is one, too
-    }
-
-    /// Returns an idempotency key, a string of 1 to 64 characters without forbidden control characters
-    /// (`hasForbiddenControls`); nil if there is none.
-    public func tempID() throws(ServiceError) -> String? {
-        try optionalText("tempId", length: 1...64, trimmed: false)
     }
 }
 
