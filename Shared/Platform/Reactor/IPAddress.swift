@@ -114,6 +114,9 @@ public struct IPNetwork: Hashable, Sendable {
         prefixLength = length
     }
 
+    /// True if all addresses of its kind, IPv4 or IPv6, are in the range.
+    public var hasEveryAddress: Bool { prefixLength == 0 }
+
     /// Returns true if the address is in the range. IPv4 addresses are in no range of IPv6.
     public func contains(_ address: IPAddress) -> Bool {
         address.isIPv6 == first.isIPv6 && address.keeping(firstBits: prefixLength) == first

@@ -51,6 +51,9 @@ struct IPAddressTests {
         #expect(network.contains(address) == isIn)
     }
 
+    @Test("a range may have every address", arguments: [("0.0.0.0/0", true), ("::/0", true), ("0.0.0.0/1", false)])
+    func everyAddress(network: String, hasAll: Bool) { #expect(IPNetwork(network)?.hasEveryAddress == hasAll) }
+
     @Test(
         "an invalid range is refused",
         arguments: [

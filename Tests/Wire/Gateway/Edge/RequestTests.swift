@@ -192,6 +192,25 @@ struct RequestTests {
         }
     }
 
+    @Test("an item of a query without a value counts as if it were left out")
+    func emptyQuery() async throws {
+        try await GatewayHarness.run { harness in
+            harness.chat.on("chat.list") { $0.reply(Reply(.ok, $0.data).json) }
+            let answer = try await harness.request("GET", "/api/chat?before=&limit=5&after")
+            #expect(answer.body == #"{"data":{"limit":"5"}}"#)
+        }
+    }
+
+    @Test("an encoded body is refused, and the error says so")
+    func encodedBody() async throws {
+        try await GatewayHarness.run { harness in
+            let answer = try await harness.request(
+                "POST", "/api/open", as: nil, body: "x", headers: ["Content-Encoding: gzip"])
+            #expect(try answer.status == 400 && answer.errorCode == "malformed_request")
+            #expect(answer.body.contains("Content-Encoding"))
+        }
+    }
+
     @Test("a body that fits the edge but not the bus is too large, and not an unavailable service")
     func tooLarge() async throws {
         try await GatewayHarness.run { harness in
