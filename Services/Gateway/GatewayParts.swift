@@ -117,7 +117,7 @@ struct GatewayParts: Sendable {
             directory: directory, admission: admission, cursors: cursors, missed: missed, lists: lists,
             events: events, longWork: longWork)
         let operations = OperationsEndpoint(
-            services: services, requiredServices: requiredServices, isShown: showsOperations, metrics: node.metrics)
+            services: services, requiredServices: requiredServices, metrics: node.metrics)
         let joins = RoomJoins(
             directory: directory, checks: checks, composer: composer, cache: cache, presence: presence,
             memberships: Memberships(services.bus))
@@ -129,10 +129,10 @@ struct GatewayParts: Sendable {
                 "the web client is not installed: / is 404",
                 ["setting": "WEB_CLIENT", "folder": WebPage.installedFolder ?? ""])
         }
+        let routes = OwnRoute.all(showsOperations: showsOperations, page: page)
         let documents = APIDocuments(
-            .gateway(showsOperations: showsOperations, showsPage: page != nil), directory: directory,
-            services: services, on: longWork.executor, log: log)
-        let own = OwnEndpoints(operations: operations, sync: sync, documents: documents, page: page)
+            .gateway(routes), directory: directory, services: services, on: longWork.executor, log: log)
+        let own = OwnEndpoints(routes, operations: operations, sync: sync, documents: documents, page: page)
         http = fanout.loops.map { delivery in
             HTTPFront(
                 delivery, directory: directory, admission: admission, services: services, checks: checks,

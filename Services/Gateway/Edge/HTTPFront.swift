@@ -11,41 +11,31 @@ import ParlorRoomViews
 import ParlorServiceKit
 import ParlorWebPage
 
-/// The endpoints that the gateway serves itself.
+/// The routes that the gateway serves itself, and what they need.
 package struct OwnEndpoints: Sendable {
     let operations: OperationsEndpoint
     let sync: SyncEndpoint
     let documents: APIDocuments
-    /// The web client; nil if none is served.
-    let page: WebPage?
+    private let routes: [[String]: OwnRoute]
+    private let page: WebPage?
 
-    package init(operations: OperationsEndpoint, sync: SyncEndpoint, documents: APIDocuments, page: WebPage?) {
+    package init(
+        _ routes: [OwnRoute], operations: OperationsEndpoint, sync: SyncEndpoint, documents: APIDocuments,
+        page: WebPage?
+    ) {
         self.operations = operations
         self.sync = sync
         self.documents = documents
         self.page = page
+        self.routes = Dictionary(
+            uniqueKeysWithValues: routes.map { ($0.route.path.split(separator: "/").map(String.init), $0) })
     }
 
-    /// What serves the GETs of a path.
-    enum Endpoint {
-        case operations
-        case sync
-        case document(APIDocuments.Kind)
-        case page(WebPage)
-
-        var isForOperators: Bool { if case .operations = self { true } else { false } }
-    }
-
-    /// Returns the endpoint at a path; nil for a path of services.
+    /// Returns the route at a path; nil for a path of services. All files of the page have its route.
     ///
     /// - Parameter segments: the path's decoded segments.
-    func endpoint(at path: String, _ segments: [String]) -> Endpoint? {
-        if operations.serves(path) { return .operations }
-        if segments == ["api", "sync"] { return .sync }
-        if segments.count == 2, segments[0] == "api", let kind = APIDocuments.Kind(rawValue: segments[1]) {
-            return .document(kind)
-        }
-        return page.flatMap { $0.serves(path) ? .page($0) : nil }
+    func route(at path: String, _ segments: [String]) -> OwnRoute? {
+        routes[segments] ?? (page?.serves(path) == true ? routes[[]] : nil)
     }
 }
 
@@ -62,7 +52,7 @@ package actor HTTPFront: LoopPart {
     private let composer: RoomComposer
     private let lists: RoomLists
     private let fields: ContributedFields
-    private let own: OwnEndpoints
+    let own: OwnEndpoints
     private nonisolated let metrics: EdgeMetrics
     private nonisolated let log: Logger
 
@@ -106,14 +96,14 @@ package actor HTTPFront: LoopPart {
         }
         // A HEAD is a GET whose body is not sent.
         let method = request.method == "HEAD" ? "GET" : request.method
-        let endpoint = own.endpoint(at: request.path, segments)
-        if endpoint?.isForOperators != true { delivery.onLoop { $0.noteVisit() } }
-        if let endpoint {
+        let route = own.route(at: request.path, segments)
+        if route?.isForOperators != true { delivery.onLoop { $0.noteVisit() } }
+        if let route {
             guard method == "GET" else {
                 return refuse(.methodNotAllowed, allow: ["GET"], request, from: client, responder)
             }
             do throws(ServiceError) {
-                return try serve(endpoint, request, from: client, responder)
+                return try route.serve(self, request, client, responder)
             } catch {
                 return fail(error, request, responder)
             }
@@ -137,26 +127,8 @@ package actor HTTPFront: LoopPart {
         }
     }
 
-    /// Serves a GET of one of the gateway's own paths.
-    private func serve(
-        _ endpoint: OwnEndpoints.Endpoint, _ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder
-    ) throws(ServiceError) {
-        switch endpoint {
-        case .operations:
-            if let response = own.operations.response(to: request.path) { return responder.send(response) }
-            startTask { responder.send(await $0.own.operations.readiness()) }
-        case .page(let page):
-            startTask { await $0.show(page, request, from: client, responder) }
-        case .document(let kind):
-            try limits.passAddress([OwnLimits.reads], client)
-            startTask { responder.send(await $0.own.documents.response(kind, to: request.headers)) }
-        case .sync:
-            let call = try own.sync.admit(request, from: client)
-            startTask { await $0.synchronise(request, call, responder) }
-        }
-    }
-
-    private func show(
+    /// Sends the page or one of its files.
+    func show(
         _ page: WebPage, _ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder
     ) async {
         if let response = await page.response(to: request) { return responder.send(response) }
@@ -185,7 +157,7 @@ package actor HTTPFront: LoopPart {
         responder.send(.error(error, allow: methods, requestID: responder.requestID))
     }
 
-    private func synchronise(_ request: HTTPRequest, _ call: SyncEndpoint.Call, _ responder: HTTPResponder) async {
+    func synchronise(_ request: HTTPRequest, _ call: SyncEndpoint.Call, _ responder: HTTPResponder) async {
         let origin = services.origin(responder.requestID, trace: request.headers["traceparent"])
         do throws(ServiceError) {
             let (response, slots) = try await own.sync.response(to: request, call, origin, on: loop)

@@ -4,33 +4,21 @@ import ParlorJSON
 import ParlorOperations
 import ParlorServiceKit
 
-/// Serves `/healthz` and, if enabled on the clients' port, `/readyz` and `/metrics`.
+/// Answers `/healthz`, `/readyz` and `/metrics` on the clients' port.
 package final class OperationsEndpoint: Sendable {
     private let probe: ReadinessProbe
     private let requiredServices: [String]
-    private let isShown: Bool
     private let metrics: Metrics
 
-    /// - Parameter isShown: true to serve more than `/healthz`.
-    package init(services: RequestForwarder, requiredServices: [String], isShown: Bool, metrics: Metrics) {
+    package init(services: RequestForwarder, requiredServices: [String], metrics: Metrics) {
         probe = ReadinessProbe { await services.missing(of: requiredServices) }
         self.requiredServices = requiredServices
-        self.isShown = isShown
         self.metrics = metrics
     }
 
-    func serves(_ path: String) -> Bool {
-        path == "/healthz" || (isShown && (path == "/readyz" || path == "/metrics"))
-    }
+    static let health = HTTPResponse.json(JSONWriter.object { $0.member("status", "up") })
 
-    /// - Returns: nil if services have to be asked first. Then call `readiness`.
-    func response(to path: String) -> HTTPResponse? {
-        switch path {
-        case "/healthz": return .json(JSONWriter.object { $0.member("status", "up") })
-        case "/metrics": return .metrics(metrics)
-        default: return nil
-        }
-    }
+    var metricsText: HTTPResponse { .metrics(metrics) }
 
     /// Returns the required services that do not reply.
     package func missingServices() async -> Set<String> { await probe.missingServices() }
