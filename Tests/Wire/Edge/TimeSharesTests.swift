@@ -71,7 +71,7 @@ struct TimeSharesTests {
         // Called on the loop's thread, so that all of it comes before the share does, however busy the machine is.
         let steps = Mutex<[String: @Sendable () -> Void]>([:])
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
-            if request.path == "/spend" { Self.run(for: 0.02) }
+            if request.path == "/spend" { Self.run(for: 0.2) }
             steps.withLock { $0[request.path] }?()
             responder.send(HTTPResponse(status: 200))
         })
@@ -91,23 +91,24 @@ struct TimeSharesTests {
             #expect(try chunked.response().status == 413 && whole.response().status == 413)
             let counters = server.edge.counters
             let (sendChunked, sendWhole) = (chunked.sendFromElsewhere, whole.sendFromElsewhere)
-            let sendOther = other.sendFromElsewhere
-            let (turn, count) = (head("GET /turn", from: 2) + "\r\n", head("GET /count", from: 2) + "\r\n")
             steps.withLock {
                 $0["/spend"] = {
-                    sendChunked(chunks)
                     sendWhole(String(repeating: "x", count: 3500))
-                    sendOther(turn)
+                    sendChunked(chunks)
                 }
-                // Both bodies are received by the next turn.
-                $0["/turn"] = { sendOther(count) }
                 $0["/count"] = { buffered.store(counters.bufferedBytes, ordering: .relaxed) }
             }
             let spending = try server.client()
             try spending.send(head("GET /spend") + "\r\n")
             #expect(try spending.response().status == 200)
-            #expect(try other.response().status == 200 && other.response().status == 200)
-            #expect(buffered.load(ordering: .relaxed) == 4096)
+            func count() throws -> Int {
+                try other.send(head("GET /count", from: 2) + "\r\n")
+                #expect(try other.response().status == 200)
+                return buffered.load(ordering: .relaxed)
+            }
+            // On a busy machine the kernel delivers the bodies some turns later; the share comes after 20 s.
+            while try count() != 4096 {}
+            #expect(try count() == 4096)
         }
     }
 

@@ -173,13 +173,17 @@ struct EventLoopTests {
         try await withLoops { group in
             let loop = group.loops[0]
             let seen = Collector<Int>()
-            await on(loop) {
-                loop.atEndOfTurn { seen.add(2) }
-                loop.execute { seen.add(1) }
-                seen.add(0)
+            await withCheckedContinuation { ended in
+                loop.execute {
+                    loop.atEndOfTurn {
+                        seen.add(2)
+                        ended.resume()
+                    }
+                    loop.execute { seen.add(1) }
+                    seen.add(0)
+                }
             }
-            await on(loop) {}
-            await on(loop) {}
+            await withCheckedContinuation { ended in loop.execute { loop.atEndOfTurn { ended.resume() } } }
             #expect(seen.items == [0, 1, 2])
         }
     }
