@@ -2,33 +2,40 @@ import ParlorMessageBus
 
 // The messages between peers: events, requests and replies.
 extension Broker {
-    func publish(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) {
-        guard let data = parsed.data else { return malformed(peer, "`data` is missing") }
-        guard let subject = parsed.subject else { return malformed(peer, "`subject` has to come before `data`") }
-        guard line.count < BusLimits.maxPassedOnLine else { return refuseLength(peer) }
-        let name = UnsafeRawBufferPointer(rebasing: line[subject])
-        let payload = UnsafeRawBufferPointer(rebasing: line[data])
-        guard let route = route(name, from: peer) else { return }
-        for subscription in route.match.everyone { deliver(payload, by: route, from: peer, to: subscription) }
-        for group in route.match.groups {
-            turn += 1
-            deliver(payload, by: route, from: peer, to: group.pick(key: nil, turn: turn))
-        }
+    func publish(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) throws(BrokerRefusal) {
+        let (subject, data) = try passedOn(line, parsed)
+        let route = try route(subject, from: peer)
+        for subscription in route.match.everyone { deliver(data, by: route, from: peer, to: subscription) }
+        for group in route.match.groups { deliver(data, by: route, from: peer, to: routes.receiver(in: group)) }
     }
 
-    /// Returns the route of a subject; nil if it is invalid, or the peer may not publish on it, in which case
-    /// the peer gets an error. For a peer that publishes on one subject repeatedly, its last route is used again.
-    private func route(_ subject: UnsafeRawBufferPointer, from peer: BrokerPeer) -> BrokerRoute? {
-        if let last = peer.lastRoute, last.isOf(subject, version: routesVersion) { return last }
-        let name = String(decoding: subject, as: UTF8.self)
-        guard SubjectGrammar.isSubject(name) else {
-            refuse(peer, BusError.badSubject.code, "`subject` is not a valid subject")
-            return nil
-        }
-        guard allows(.publish, on: name, by: peer) else { return nil }
-        let route = BrokerRoute(subject, to: subscribers.match(name), version: routesVersion)
+    /// Returns the subject and the data of a line that is passed on.
+    private func passedOn(
+        _ line: UnsafeRawBufferPointer, _ parsed: BusLine
+    ) throws(BrokerRefusal) -> (subject: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer) {
+        guard let data = parsed.data else { throw .malformed("`data` is missing") }
+        guard let subject = parsed.subject else { throw .malformed("`subject` has to come before `data`") }
+        guard line.count < BusLimits.maxPassedOnLine else { throw .tooLong }
+        return (UnsafeRawBufferPointer(rebasing: line[subject]), UnsafeRawBufferPointer(rebasing: line[data]))
+    }
+
+    /// Returns the route of a subject. For a peer that publishes on one subject repeatedly, its last route is used again.
+    private func route(_ subject: UnsafeRawBufferPointer, from peer: BrokerPeer) throws(BrokerRefusal) -> BrokerRoute {
+        if let last = peer.lastRoute, routes.isCurrent(last, of: subject) { return last }
+        let name = try name(subject, for: .publish, by: peer)
+        let route = routes.route(of: name, subject)
         peer.lastRoute = route
         return route
+    }
+
+    /// Returns a subject on which the peer has the right.
+    private func name(
+        _ subject: UnsafeRawBufferPointer, for operation: BusRights.Operation, by peer: BrokerPeer
+    ) throws(BrokerRefusal) -> String {
+        let name = String(decoding: subject, as: UTF8.self)
+        guard SubjectGrammar.isSubject(name) else { throw .badSubject("`subject` is not a valid subject") }
+        try peer.check(operation, on: name)
+        return name
     }
 
     private func deliver(
@@ -49,32 +56,19 @@ extension Broker {
 
     // MARK: Requests
 
-    func request(
-        _ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer, at now: Duration
-    ) {
-        guard let id = parsed.id else { return malformed(peer, "`id` has to come before `data`") }
-        guard let data = parsed.data else { return malformed(peer, "`data` is missing", id: id) }
-        guard let subject = parsed.subject else {
-            return malformed(peer, "`subject` has to come before `data`", id: id)
-        }
-        guard line.count < BusLimits.maxPassedOnLine else { return refuseLength(peer, id: id) }
-        let name = String(decoding: line[subject], as: UTF8.self)
-        guard SubjectGrammar.isSubject(name) else {
-            return refuse(peer, BusError.badSubject.code, "`subject` is not a valid subject", id: id)
-        }
-        guard allows(.request, on: name, by: peer, id: id) else { return }
-        guard !isDraining else { return refuse(peer, "draining", "this bus is being stopped", id: id) }
+    func request(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) throws(BrokerRefusal) {
+        guard let id = parsed.id else { throw .malformed("`id` has to come before `data`") }
+        let (subject, data) = try passedOn(line, parsed)
+        let name = try name(subject, for: .request, by: peer)
+        guard !isDraining else { throw .draining }
         guard peer.requestsUnderWay < settings.maxRequestsPerPeer else {
-            return refuse(peer, "refused", "at most \(settings.maxRequestsPerPeer) requests under way", id: id)
+            throw .refused("at most \(settings.maxRequestsPerPeer) requests under way")
         }
         counters.requests += 1
-        guard let group = responders.match(name).groups.first else {
-            counters.noResponders += 1
-            return refuse(peer, BusError.noResponders.code, "no responder for this subject", id: id)
-        }
-        turn += 1
-        let subscription = group.pick(
-            key: parsed.key.map { RendezvousHash.hash(UnsafeRawBufferPointer(rebasing: line[$0])) }, turn: turn)
+        guard
+            let subscription = routes.responder(
+                of: name, key: parsed.key.map { RendezvousHash.hash(UnsafeRawBufferPointer(rebasing: line[$0])) })
+        else { throw .noResponders }
         let timeout = parsed.timeout.map { min(.milliseconds($0), settings.maxTimeout) } ?? BusContext.defaultTimeout
         let reply = requests.insert(
             BrokerRequest(requester: peer, id: id, responder: subscription.peer), deadline: now + timeout)
@@ -87,15 +81,13 @@ extension Broker {
         noteQueued(line.count, for: receiver, by: peer)
     }
 
-    func reply(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) {
-        guard let id = parsed.id else { return malformed(peer, "`id` has to come before `data`") }
-        guard parsed.data != nil || parsed.error != nil else {
-            return malformed(peer, "`data` or `error` is missing", id: id)
-        }
+    func reply(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) throws(BrokerRefusal) {
+        guard let id = parsed.id else { throw .malformed("`id` has to come before `data`") }
+        guard parsed.data != nil || parsed.error != nil else { throw .malformed("`data` or `error` is missing") }
         // Ignore a reply that is late, or from a peer other than the responder: nobody waits for it.
         guard requests[id]?.responder === peer, let request = requests.take(id) else { return }
         guard line.count < BusLimits.maxPassedOnLine else {
-            refuseLength(peer, id: id)
+            refuse(parsed, of: peer, because: .tooLong)
             return answer(request, error: .lineTooLong, "the reply is too long")
         }
         guard let data = parsed.data else {
@@ -115,7 +107,7 @@ extension Broker {
     func answer(_ request: BrokerRequest, error: BusError, _ message: String) {
         finish(request)
         let message = if case .refused(let reason) = error { reason } else { message }
-        refuse(request.requester, error.code, message, id: request.id)
+        send(to: request.requester) { LineWriter.error(error.code, message, id: request.id, to: &$0) }
     }
 
     private func finish(_ request: BrokerRequest) {

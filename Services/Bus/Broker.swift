@@ -4,27 +4,23 @@ import ParlorSecurity
 /// Routes lines between peers. It has no sockets and no clock: its host passes the input and the time, and
 /// sends the output from the peers' outboxes.
 ///
-/// `data` is copied from one line to the other as bytes. A malformed line is answered with `err`.
+/// `data` is copied from one line to the other as bytes. A line that is not carried out is answered with `err`.
 final class Broker {
     let settings: BrokerSettings
     private var access: BrokerAccess
     var counters = BrokerCounters()
     private var peers: [UInt64: BrokerPeer] = [:]
-    var subscribers = SubscriptionIndex<BrokerSubscription>()
-    var responders = SubscriptionIndex<BrokerSubscription>()
-    /// A counter that rises when events may have new receivers.
-    var routesVersion = 0
+    private var lastPeerID: UInt64 = 0
+    var routes = RoutingTable()
     var requests = PendingRequests<BrokerRequest>()
-    var lastID: UInt64 = 0
-    var turn: UInt64 = 0
     private var ready: [BrokerPeer] = []
     var backPressure: BackPressure
     private(set) var isDraining = false
 
-    let notify: (BrokerNotice) -> Void
+    private let notify: (BrokerNotice) -> Void
     /// The time of the last line.
     private(set) var now: Duration = .zero
-    var forbiddenNotices = NoticeBudget()
+    private var forbiddenNotices = NoticeBudget()
 
     init(settings: BrokerSettings, notify: @escaping (BrokerNotice) -> Void = { _ in }) {
         self.settings = settings
@@ -48,8 +44,8 @@ final class Broker {
     // MARK: - Peers
 
     func connect(at now: Duration) -> BrokerPeer {
-        lastID += 1
-        let peer = BrokerPeer(id: lastID, at: now)
+        lastPeerID += 1
+        let peer = BrokerPeer(id: lastPeerID, at: now)
         peers[peer.id] = peer
         counters.peers += 1
         return peer
@@ -144,25 +140,23 @@ final class Broker {
         cut(peer, BusError.slowConsumer.code, "more than \(settings.maxPendingBytes) bytes wait")
     }
 
-    func refuse(
-        _ peer: BrokerPeer, _ code: String, _ message: String, id: UInt64? = nil, sub: UInt64? = nil
-    ) {
-        send(to: peer) { LineWriter.error(code, message, id: id, sub: sub, to: &$0) }
-    }
-
-    func refuseLength(_ peer: BrokerPeer, id: UInt64? = nil) {
-        let limit = BusLimits.maxPassedOnLine
-        refuse(peer, BusError.lineTooLong.code, "a line to be passed on is at most \(limit) bytes", id: id)
-    }
-
-    func malformed(_ peer: BrokerPeer, _ message: String, id: UInt64? = nil) {
-        counters.malformed += 1
-        if peer.phase == .new {
-            counters.refusedPeers += 1
-            cut(peer, "malformed", message)
-        } else {
-            refuse(peer, "malformed", message, id: id)
+    /// Answers a line that is not carried out. The answer names the request or the subscription.
+    func refuse(_ parsed: BusLine, of peer: BrokerPeer, because refusal: BrokerRefusal) {
+        switch refusal {
+        case .malformed: counters.malformed += 1
+        case .noResponders: counters.noResponders += 1
+        case .forbidden(let operation, let subject, _):
+            counters.forbidden += 1
+            if forbiddenNotices.take(at: now) { notify(.forbidden(peer: peer.name, operation, subject: subject)) }
+        case .badSubject, .tooLong, .draining, .refused: break
         }
+        let (id, sub): (UInt64?, UInt64?) =
+            switch parsed.operation {
+            case .sub, .serve: (nil, parsed.id)
+            case .pub, .unsub, .hello: (nil, nil)
+            default: (parsed.id, nil)
+            }
+        send(to: peer) { LineWriter.error(refusal.code, refusal.message, id: id, sub: sub, to: &$0) }
     }
 
     // MARK: - Lines
@@ -177,24 +171,31 @@ final class Broker {
         do throws(BusLineError) {
             parsed = try BusLine(line)
         } catch {
-            return malformed(peer, error.reason)
+            counters.malformed += 1
+            if peer.phase == .open { return send(to: peer) { LineWriter.error("malformed", error.reason, to: &$0) } }
+            counters.refusedPeers += 1
+            return cut(peer, "malformed", error.reason)
         }
         guard peer.phase == .open || parsed.operation == .hello else {
             counters.refusedPeers += 1
             return cut(peer, "hello_first", "the first line has to be a hello")
         }
         if parsed.operation == .pub || parsed.operation == .req { peer.charge(for: line.count, at: now) }
-        switch parsed.operation {
-        case .pub: publish(line, parsed, from: peer)
-        case .req: request(line, parsed, from: peer, at: now)
-        case .res: reply(line, parsed, from: peer)
-        case .sub: subscribe(line, parsed, peer, isServing: false)
-        case .serve: subscribe(line, parsed, peer, isServing: true)
-        case .unsub: unsubscribe(parsed, peer)
-        case .ping: send(to: peer) { LineWriter.pong(to: &$0) }
-        case .pong: break
-        case .hello: hello(line, parsed, from: peer)
-        case .welcome, .msg, .err, nil: malformed(peer, "`op` is not one that a peer may send", id: parsed.id)
+        do throws(BrokerRefusal) {
+            switch parsed.operation {
+            case .pub: try publish(line, parsed, from: peer)
+            case .req: try request(line, parsed, from: peer)
+            case .res: try reply(line, parsed, from: peer)
+            case .sub: try subscribe(line, parsed, peer, isServing: false)
+            case .serve: try subscribe(line, parsed, peer, isServing: true)
+            case .unsub: try unsubscribe(parsed, peer)
+            case .ping: send(to: peer) { LineWriter.pong(to: &$0) }
+            case .pong: break
+            case .hello: try hello(line, parsed, from: peer)
+            case .welcome, .msg, .err, nil: throw .malformed("`op` is not one that a peer may send")
+            }
+        } catch {
+            refuse(parsed, of: peer, because: error)
         }
     }
 
@@ -215,8 +216,10 @@ final class Broker {
         cut(peer, BusError.lineTooLong.code, "a line is at most \(limit) bytes")
     }
 
-    private func hello(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) {
-        guard peer.phase == .new else { return malformed(peer, "hello was said before") }
+    private func hello(
+        _ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer
+    ) throws(BrokerRefusal) {
+        guard peer.phase == .new else { throw .malformed("hello was said before") }
         guard parsed.version == UInt64(ProtocolVersion.current) else {
             counters.refusedPeers += 1
             return cut(peer, "unsupported_version", "this bus speaks version \(ProtocolVersion.current)")

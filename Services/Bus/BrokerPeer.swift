@@ -59,6 +59,24 @@ final class BrokerPeer {
         lastPinged = now
     }
 
+    /// Checks a right. Without it the peer stays connected, as a service that lacks one right still serves everything
+    /// else. On a bus without a table of peers, every peer has all rights.
+    func check(_ operation: BusRights.Operation, on subject: String) throws(BrokerRefusal) {
+        guard let rights, !rights.allow(operation, on: subject) else { return }
+        throw forbidden(operation, on: subject, "\(operation) `\(subject)`")
+    }
+
+    /// Checks that the peer may share a subject's events in a queue group. Each event goes to one member, so a group
+    /// belongs to its own service: a member of another service would take some of its events.
+    func checkSharing(_ pattern: String, as queue: String) throws(BrokerRefusal) {
+        guard rights != nil, queue != name else { return }
+        throw forbidden(.subscribe, on: pattern, "share `\(pattern)` as `\(queue)`")
+    }
+
+    private func forbidden(_ operation: BusRights.Operation, on subject: String, _ what: String) -> BrokerRefusal {
+        .forbidden(operation, subject: subject, message: "`\(name)` may not \(what)")
+    }
+
     /// Counts a line against its rate, if it has one.
     func charge(for bytes: Int, at now: Duration) {
         guard let rate = known?.rate else { return }

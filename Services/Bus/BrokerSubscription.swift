@@ -1,4 +1,3 @@
-import Glibc
 import ParlorMessageBus
 
 /// A `sub` or `serve` of a peer, and the lines that are sent for it.
@@ -57,33 +56,5 @@ final class BrokerSubscription {
         // Include the quotation marks around the range.
         let written = form == .quoted ? range.lowerBound - 1..<range.upperBound + 1 : range
         out += UnsafeRawBufferPointer(rebasing: line[written])
-    }
-}
-
-/// The receivers of a subject's events, valid while the subscriptions do not change.
-struct BrokerRoute {
-    let match: SubscriptionIndex<BrokerSubscription>.Match
-    /// The part of each receiver's line between the subscription's number and the data.
-    let middle: [UInt8]
-    private let subject: [UInt8]
-    private let version: Int
-
-    /// - Parameter version: the current `Broker.routesVersion`.
-    init(_ subject: UnsafeRawBufferPointer, to match: SubscriptionIndex<BrokerSubscription>.Match, version: Int) {
-        self.match = match
-        self.version = version
-        self.subject = Array(subject)
-        var middle: [UInt8] = []
-        middle += #","subject":""#
-        middle += subject
-        middle += #"","data":"#
-        self.middle = middle
-    }
-
-    func isOf(_ subject: UnsafeRawBufferPointer, version: Int) -> Bool {
-        guard version == self.version, subject.count == self.subject.count, let start = subject.baseAddress else {
-            return false
-        }
-        return memcmp(start, self.subject, subject.count) == 0
     }
 }

@@ -333,7 +333,7 @@ final class EdgeLoop {
         isDraining = true
         onDrained = done
         all = []
-        for session in Array(sessions.values) { session.drain() }
+        for session in Array(sessions.values) { session.close(.draining) }
         for connection in Array(connections.values) { connection.drain() }
         drainTimer = loop.schedule(after: deadline) { [weak self] in self?.finishDrain() }
         finishDrainIfEmpty()

@@ -8,6 +8,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     let handshake: SocketHandshake
     let edge: EdgeLoop
     var engine: EngineSession
+    /// The state of the Socket.IO layer, which is `Socket`.
     var socketIO: SocketIOSession
     /// The application's own state.
     var context: AnyObject?
@@ -19,7 +20,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     private var polledAt = LoopInstant(nanoseconds: 0)
     private var isFlushQueued = false
     /// The POST of which some packets wait for their turn.
-    var post: Post?
+    private(set) var post: Post?
     /// False once the application has closed the socket, or was informed that it has closed. It may still be true when
     /// the engine has closed. If one POST has a client's last messages and its close packet, the engine closes at once,
     /// and the messages are still delivered, unless the session ends meanwhile.
@@ -30,16 +31,11 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     private var closeReason: SocketCloseReason?
 
     private var timers = EngineTimers()
-    private var connectTimer: LoopTimer?
-
-    /// True while the client has not connected to a namespace. Its limits are low then, and a new client may
-    /// evict it.
-    private(set) var isUnconnected = false
-    /// The time at which the client became unconnected.
-    private(set) var unconnectedSince = LoopInstant(nanoseconds: 0)
+    private(set) var connectWait = ConnectWait()
+    /// True while the client has not connected to a namespace.
+    var isUnconnected: Bool { connectWait.isOn }
     /// True if the session uses a WebSocket, so that evicting it frees a connection.
     var hasWebSocket: Bool { webSocket != nil }
-    private var unconnectedMessages = 0
     private var counted = ClientUsage.Buffered()
     /// Bytes that the application holds for the client, such as events in progress.
     private var heldBytes = 0
@@ -87,23 +83,17 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     /// Begins the wait for the client's CONNECT. The socket has been counted
     /// (`EdgeLoop.addUnconnectedSocket`).
     private func awaitConnect() {
-        isUnconnected = true
-        unconnectedSince = edge.loop.now
-        unconnectedMessages = 0
-        edge.noteUnconnected(self)
-        guard webSocket?.note(isConnected: false, maxMessageBytes: maxMessageBytes) != false else {
-            return close(.overload)
+        connectWait.begin(on: edge.loop, for: endpoint.settings.connectTimeout) { [unowned self] in
+            close(.connectTimeout)
         }
-        guard let timeout = endpoint.settings.connectTimeout else { return }
-        connectTimer = edge.loop.schedule(after: timeout) { [unowned self] in close(.connectTimeout) }
+        edge.noteUnconnected(self)
+        if webSocket?.note(isConnected: false, maxMessageBytes: maxMessageBytes) == false { close(.overload) }
     }
 
     private func endUnconnected() {
         guard isUnconnected else { return }
-        isUnconnected = false
+        connectWait.end()
         edge.removeUnconnected(self)
-        connectTimer?.cancel()
-        connectTimer = nil
     }
 
     /// Handles the client's connection to its first namespace.
@@ -128,9 +118,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     ///
     /// - Returns: true if the message may be taken.
     func admitMessage() -> Bool {
-        guard isUnconnected else { return true }
-        unconnectedMessages += 1
-        return unconnectedMessages <= edge.configuration.limits.maxUnconnectedMessages
+        connectWait.admitMessage(atMost: edge.configuration.limits.maxUnconnectedMessages)
     }
 
     /// The largest message or POST that its client may send.
@@ -150,6 +138,39 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     func pollLost() {
         heldPoll = nil
         perform(engine.pollLost())
+    }
+
+    /// Handles a POST. If it has many packets, other clients have their turns meanwhile, and a POST that comes before
+    /// its answer waits.
+    func post(_ body: [UInt8], on connection: HTTPConnection, exchange: Int) {
+        let client = handshake.client.subscriber
+        guard post == nil else {
+            return edge.shares.wait(for: client) { [weak self, weak connection] in
+                // A body whose connection is gone is not counted any more.
+                guard let self, let connection, connection.isAnswering(exchange) else { return }
+                edge.shares.perform(for: client) { [self] in post(body, on: connection, exchange: exchange) }
+            }
+        }
+        let limit =
+            isUnconnected ? edge.configuration.limits.maxUnconnectedMessages : PollingPayload.maxReceivedPackets
+        let actions = engine.post(body[...], atMost: limit)
+        guard actions.count > Post.packetsAtATime else {
+            return perform(actions, answering: (connection, exchange))
+        }
+        let divided = Post(actions, ofBytes: body.count, request: (connection, exchange), of: self)
+        post = divided
+        connection.handOver(exchange)
+        guard countQueue() == nil else {
+            endPost()
+            perform([.refuse], answering: (connection, exchange))
+            return close(.overload)
+        }
+        divided.takePackets()
+    }
+
+    func endPost() {
+        post = nil
+        countQueue()
     }
 
     // MARK: WebSocket
@@ -221,7 +242,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
                 // An earlier action may have ended the session, and a timer must not outlive it.
                 if !engine.isClosed { timers.start(timer, after: delay, for: self) }
             case .stopTimer(let timer): timers.stop(timer)
-            case .deliver(let message): deliver(message)
+            case .deliver(let message): socket.receive(message)
             case .notePing: edge.sockets?.socketIsPinged(socket)
             case .noteAnsweredPing: edge.sockets?.socketAnsweredPing(socket)
             case .close(let reason): end(reason)
@@ -271,22 +292,22 @@ final class EngineConnection: Waiting, WebSocketReceiver {
             return false
         }
         guard !isSlow(after: packet.bytes.count) else {
-            edge.counters.slowCloses.add(1)
-            close(.slowReader)
+            cutOff()
             return true
         }
         switch engine.send(packet) {
         case .webSocket: webSocket?.write(packet.bytes)
         case .queue:
             flushAtEndOfTurn()
-            guard countQueue() == nil else {
-                edge.counters.slowCloses.add(1)
-                close(.slowReader)
-                return true
-            }
+            if countQueue() != nil { cutOff() }
         case .nowhere: break
         }
         return true
+    }
+
+    private func cutOff() {
+        edge.counters.slowCloses.add(1)
+        close(.slowReader)
     }
 
     /// Returns true if the client does not take its output, and further bytes would exceed the limit.
@@ -347,18 +368,16 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     }
 
     /// Closes once the client has received what was sent.
-    func leaveEngine() {
+    func leave() {
         takesMessages = false
         perform(engine.leave())
     }
-
-    func drain() { close(.draining) }
 
     private func end(_ reason: EngineCloseReason) {
         if hasEnded { return }
         hasEnded = true
         takesMessages = false
-        abandonPost()
+        post?.abandon()
         timers.cancelAll()
         endUnconnected()
         edge.retire(self)
@@ -367,14 +386,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
         if let webSocket {
             self.webSocket = nil
             edge.counters.webSockets.add(-1)
-            switch closeReason {
-            // A client that does not read would not read a close frame either. Under overload, its slot is needed at
-            // once.
-            case .slowReader, .overload: webSocket.abort()
-            case .draining: webSocket.close(.goingAway)
-            case .tooManyMessages: webSocket.close(.policyViolation, reason: "too many messages before CONNECT")
-            default: webSocket.close(.normal)
-            }
+            webSocket.close(for: closeReason)
         }
         edge.sockets?.socketDidClose(socket, reason: closeReason ?? .engine(reason))
         context = nil

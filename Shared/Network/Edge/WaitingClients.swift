@@ -46,7 +46,7 @@ struct WaitingClients {
         guard let webSocket = webSockets.first, let poller = pollers.first else {
             return webSockets.first ?? pollers.first
         }
-        return webSocket.unconnectedSince <= poller.unconnectedSince ? webSocket : poller
+        return webSocket.connectWait.since <= poller.connectWait.since ? webSocket : poller
     }
 }
 

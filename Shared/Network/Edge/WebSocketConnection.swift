@@ -268,6 +268,17 @@ final class WebSocketConnection: ChannelHandler {
 
     // MARK: Closing
 
+    /// Closes because the session has ended.
+    func close(for reason: SocketCloseReason?) {
+        switch reason {
+        // A client that does not read would not read a close frame either. Under overload, its slot is needed at once.
+        case .slowReader, .overload: abort()
+        case .draining: close(.goingAway)
+        case .tooManyMessages: close(.policyViolation, reason: "too many messages before CONNECT")
+        default: close(.normal)
+        }
+    }
+
     /// Sends a close frame, then closes once the pending output is written. The client's own close frame is
     /// read and dropped.
     func close(_ code: CloseCode, reason: String = "") { close(code.rawValue, reason: reason) }

@@ -35,7 +35,7 @@ extension Channel: PollSource {
         guard state != .ended else { return }
         var wanted: PollEvents = []
         if wantsInput { wanted.insert(.input) }
-        if isBlocked { wanted.insert(.output) }
+        if output.isBlocked { wanted.insert(.output) }
         do throws(SystemError) {
             try pollWatch.update(to: wanted, socket, for: self, in: loop.poller)
         } catch {
@@ -46,8 +46,8 @@ extension Channel: PollSource {
     func unwatch() { pollWatch.end(socket, for: self, in: loop.poller) }
 
     func ready(_ events: PollEvents) {
-        if events.contains(.output), isBlocked {
-            isBlocked = false
+        if events.contains(.output), output.isBlocked {
+            output.unblock()
             flush()
             watch()
         }

@@ -6,15 +6,9 @@ extension Channel {
     /// the caller has to check `pendingCost`. After `close()` bytes are dropped.
     public func write(_ bytes: [UInt8]) {
         loop.preconditionCurrent()
-        guard state == .open, !isOutputShutDown, !bytes.isEmpty else { return }
-        // A blocked channel keeps its output after this turn. That output must not refer to `TurnOutput`, which is
-        // reused.
-        if !isBlocked, let range = loop.turnOutput.range(of: bytes) {
-            output.append(range, of: loop.turnOutput.buffer)
-        } else {
-            output.append(bytes, after: loop.turnOutput.buffer)
-        }
-        guard !isFlushQueued, !isBlocked else { return }
+        guard state == .open, !bytes.isEmpty else { return }
+        output.append(bytes, &loop.turnOutput)
+        guard !isFlushQueued, !output.isBlocked else { return }
         isFlushQueued = true
         loop.flushAtEndOfTurn(self)
     }
@@ -29,79 +23,39 @@ extension Channel {
     /// The number of queued bytes that the kernel has not taken.
     public var pendingBytes: Int {
         loop.preconditionCurrent()
-        return output.byteCount
+        return output.queue.byteCount
     }
 
     /// The approximate memory of the queued output. Use it for limits: even the smallest piece has an overhead.
     public var pendingCost: Int {
         loop.preconditionCurrent()
-        return output.cost
+        return output.queue.cost
     }
 
     /// True if the kernel takes no more for now, because the peer does not read.
     public var isStalled: Bool {
         loop.preconditionCurrent()
-        return isBlocked
+        return output.isBlocked
     }
 
     /// The instant since which the kernel has taken none of the pending output, because the peer does not
     /// read; nil if output flows.
     public var stalledSince: LoopInstant? {
         loop.preconditionCurrent()
-        return isBlocked ? lastProgress : nil
+        return output.blockedSince
     }
 
     /// Writes the pending output, as far as the kernel takes it. The end of each turn does so by itself.
     public func flush() {
         isFlushQueued = false
-        guard state == .open || state == .closing, !isBlocked, !output.isEmpty else { return }
-        // Move the queue out of the object during the work, so that no access to the member spans a call.
-        var queue = OutputQueue()
-        swap(&queue, &output)
-        let outcome = send(&queue)
-        swap(&queue, &output)
-        switch outcome {
-        case .bytes: drained()
-        case .wouldBlock: block()
+        guard state == .open || state == .closing, !output.isBlocked, !output.queue.isEmpty else { return }
+        switch output.send(to: socket, on: loop) {
+        case .bytes: if state == .closing { finishOutput() } else { owner?.channelDidDrain(self) }
+        case .wouldBlock:
+            watch()
+            if state == .closing { awaitClosing() }
+            owner?.channelDidStall(self)
         case .failed(let error): closeDescriptor(.failed(error))
-        }
-    }
-
-    /// Sends until the queue is empty, or the kernel takes no more.
-    private func send(_ queue: inout OutputQueue) -> Socket.Transfer {
-        while true {
-            var offered = 0
-            let transfer = queue.withNext(of: loop.turnOutput.buffer, joinedIn: loop.writeBuffer) { bytes in
-                offered = bytes.count
-                return socket.send(bytes)
-            }
-            loop.counters.writes.increment()
-            guard case .bytes(let count) = transfer else { return transfer }
-            loop.counters.bytesWritten.increment(by: count)
-            lastProgress = loop.turnStart
-            queue.consume(count)
-            // A short count means that the kernel's buffer is full, so another call would be useless.
-            if count < offered { return .wouldBlock }
-            if queue.isEmpty { return transfer }
-        }
-    }
-
-    private func block() {
-        if lastProgress.nanoseconds == 0 { lastProgress = loop.turnStart }
-        isBlocked = true
-        output.settle(loop.turnOutput.buffer)
-        watch()
-        if state == .closing { awaitClosing() }
-        owner?.channelDidStall(self)
-    }
-
-    private func drained() {
-        lastProgress = LoopInstant(nanoseconds: 0)
-        if state == .closing {
-            finishOutput()
-        } else {
-            if isOutputShutDown { socket.shutdownOutput() }
-            owner?.channelDidDrain(self)
         }
     }
 

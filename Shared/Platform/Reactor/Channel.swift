@@ -35,20 +35,16 @@ public final class Channel: @unchecked Sendable {
         case ended
     }
 
-    // A delivery uses the members down to `lastProgress`. They come first, so that they lie in two cache
-    // lines: with thousands of connections each line is fetched from memory.
+    // A delivery uses the members down to `owner`. They come first, so that they lie in two cache lines: with thousands of
+    // connections each line is fetched from memory.
     public let loop: EventLoop
     let socket: Socket
     var state = State.open
-    var isOutputShutDown = false
-    /// True if the kernel took only a part; epoll reports when it takes more.
-    var isBlocked = false
     var isFlushQueued = false
-    /// Unchecked: accesses are single calls of `OutputQueue` that call nothing back, and the checks cost 3 % of a
+    /// Unchecked: accesses are single calls of `ChannelOutput` that call nothing back, and the checks cost 3 % of a
     /// delivery.
-    @exclusivity(unchecked) var output = OutputQueue()
+    @exclusivity(unchecked) var output = ChannelOutput()
     var owner: (any ChannelHandler)?
-    var lastProgress = LoopInstant(nanoseconds: 0)
 
     public let peer: PeerAddress
     var pollWatch = PollWatch()
@@ -82,7 +78,7 @@ public final class Channel: @unchecked Sendable {
     /// True if `write` still has an effect.
     public var isOpen: Bool {
         loop.preconditionCurrent()
-        return state == .open && !isOutputShutDown
+        return state == .open
     }
 
     /// Starts to receive. If epoll rejects the socket, the socket is closed and the handler notified.
@@ -99,8 +95,8 @@ public final class Channel: @unchecked Sendable {
         loop.preconditionCurrent()
         guard state == .open else { return }
         state = .closing
-        if output.isEmpty { return finishOutput() }
-        if isBlocked { awaitClosing() }
+        if output.queue.isEmpty { return finishOutput() }
+        if output.isBlocked { awaitClosing() }
         watch()
     }
 
@@ -112,14 +108,6 @@ public final class Channel: @unchecked Sendable {
         guard state != .ended else { return }
         socket.resetOnClose()
         closeDescriptor(reason)
-    }
-
-    /// Sends FIN after the pending output, and continues to receive.
-    public func shutdownOutput() {
-        loop.preconditionCurrent()
-        guard state == .open, !isOutputShutDown else { return }
-        isOutputShutDown = true
-        if output.isEmpty { socket.shutdownOutput() }
     }
 
     /// Ends the output, which the kernel has taken completely.
@@ -164,7 +152,7 @@ public final class Channel: @unchecked Sendable {
         state = .ended
         unwatch()
         socket.close()
-        output = OutputQueue()
+        output.removeAll()
         closeTimer?.cancel()
         closeTimer = nil
         loop.counters.closed.increment()
@@ -192,14 +180,11 @@ public final class Channel: @unchecked Sendable {
     /// nil if the channel is closed or closing.
     public func detach() -> DetachedConnection? {
         loop.preconditionCurrent()
-        guard state == .open, !isOutputShutDown else { return nil }
+        guard state == .open else { return nil }
         state = .ended
         unwatch()
         owner = nil
         loop.counters.closed.increment()
-        var pending = output
-        pending.settle(loop.turnOutput.buffer)
-        output = OutputQueue()
-        return DetachedConnection(socket: socket, peer: peer, output: pending)
+        return DetachedConnection(socket: socket, peer: peer, output: output.take(loop.turnOutput.buffer))
     }
 }

@@ -35,10 +35,10 @@ extension EventLoop {
         execute { [self] in
             guard let (socket, output) = connection.take() else { return }
             let channel = Channel(socket, peer: connection.peer, loop: self)
-            channel.output = output
+            channel.output = ChannelOutput(output)
             channel.start(makeHandler(channel))
             channel.deliver(received)
-            if !channel.output.isEmpty, !channel.isFlushQueued {
+            if !channel.output.queue.isEmpty, !channel.isFlushQueued {
                 channel.isFlushQueued = true
                 flushAtEndOfTurn(channel)
             }

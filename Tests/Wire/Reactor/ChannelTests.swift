@@ -1,8 +1,9 @@
 import Glibc
-import ParlorReactor
 import ParlorTestSupport
 import Synchronization
 import Testing
+
+@testable import ParlorReactor
 
 @Suite(.timeLimit(.minutes(1)))
 struct ChannelTests {
@@ -159,7 +160,7 @@ struct ChannelTests {
             let (channel, client) = try await connected(on: group, events: events.source)
             await on(loop) {
                 channel.pauseReading()
-                channel.shutdownOutput()
+                channel.socket.shutdownOutput()
             }
             #expect(client.isAtEnd())
             try client.send("late")

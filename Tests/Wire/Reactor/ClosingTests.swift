@@ -147,28 +147,6 @@ struct ClosingTests {
         }
     }
 
-    @Test("shutting the output down leaves the input open")
-    func shutdownOutput() async throws {
-        try await withLoops { group in
-            let loop = group.loops[0]
-            let events = Events(of: ChannelEvent.self)
-            let (channel, client) = try await connected(on: group, events: events.source)
-            await on(loop) {
-                channel.write(Array("all".utf8))
-                channel.shutdownOutput()
-                channel.write(Array("dropped".utf8))
-            }
-            #expect(try client.receiveText(3) == "all")
-            #expect(client.isAtEnd())
-            #expect(await events.next() == .drained)
-            try client.send("thanks")
-            #expect(await events.next() == .received(Array("thanks".utf8)))
-            client.finishSending()
-            #expect(await events.next() == .peerFinished)
-            #expect(await events.next() == .closed(.peerClosed))
-        }
-    }
-
     @Test("abort drops what is pending and resets the peer")
     func abort() async throws {
         try await withLoops { group in
@@ -269,7 +247,7 @@ struct ClosingTests {
         let (channel, client) = try await connected(on: group, events: events.source)
         await on(loop) {
             channel.pauseReading()
-            channel.shutdownOutput()
+            channel.socket.shutdownOutput()
         }
         #expect(client.isAtEnd())
         client.finishSending()

@@ -89,7 +89,7 @@ extension Command {
     ) async throws -> (answers: [JSONValue], alive: Set<String>) {
         let answers = Mutex<[JSONValue]>([])
         let alive = Mutex<Set<String>>([])
-        try await onBus(configuration, name: "parlor-services") { bus in
+        try await configuration.withBus(name: "parlor-services") { bus in
             try also(bus)
             _ = try bus.subscribe(answer) { message in answers.withLock { $0.append(message.data) } }
             _ = try bus.subscribe(Subject.gatewayAlive) { message in

@@ -18,7 +18,7 @@ extension Command {
         settings: [Setting.bus, Setting.busTokenFile, maxWait], peer: .operator
     ) { configuration, print in
         let reports = Mutex<[StatusReport]>([])
-        try await onBus(configuration, name: "parlor-status") { bus in
+        try await configuration.withBus(name: "parlor-status") { bus in
             try bus.subscribe(Subject.status) { message in
                 guard let report = StatusReport(message.data) else { return }
                 reports.withLock { $0.append(report) }
@@ -49,7 +49,7 @@ extension Command {
             """,
         settings: [Setting.bus, Setting.busTokenFile, pattern], positional: pattern, peer: .operator
     ) { configuration, print in
-        try await onBus(configuration, name: "parlor-tail") { bus in
+        try await configuration.withBus(name: "parlor-tail") { bus in
             try bus.subscribe(configuration[pattern]) { message in
                 let time = SystemClock().now().iso
                 print("\(time) \(message.subject) \(String(decoding: message.data.bytes, as: UTF8.self))")
