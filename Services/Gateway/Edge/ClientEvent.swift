@@ -27,7 +27,7 @@ final class ClientEvent {
     /// The room that it names, within which events keep their order.
     let roomID: String?
     /// The time at which it started.
-    private(set) var began = LoopInstant(nanoseconds: 0)
+    var began = LoopInstant(nanoseconds: 0)
 
     private var admitted: Admitted?
     /// True while its checks are not answered.
@@ -59,11 +59,6 @@ final class ClientEvent {
         let message = Self.overhead + name.utf8.count + (argument?.bytes.count ?? 0)
         size = message + (roomID?.utf8.count ?? 0)
         writtenBytes = max(message, bytes)
-    }
-
-    func start() {
-        began = .now()
-        socket.start(self)
     }
 
     /// - Throws: `malformed_request`.

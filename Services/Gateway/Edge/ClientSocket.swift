@@ -58,29 +58,27 @@ final class ClientSocket {
     /// - Returns: the limit that the event would exceed, in which case it is not counted.
     func take(_ event: ClientEvent) -> BufferRefusal? { socket.noteHeld(change: event.size) }
 
-    /// Returns true if the event may start now; otherwise it waits, or is refused.
+    /// Begins an event, if it may start now; otherwise it waits, or is refused.
     ///
     /// A join waits for all events in progress, as their events to clients would arrive after its ack. A leave, or typing,
     /// waits for those in its room: a message would end the typing that began after it.
-    func mayStart(_ event: ClientEvent) -> Bool {
+    func begin(_ event: ClientEvent) -> Bool {
         guard !isChangingRooms, inFlight < maxInFlight else { return false }
-        return switch event.own {
-        case nil: true
-        case .join: inFlight == 0
-        case .leave, .typing: event.roomID.map { inFlightByRoom[$0] == nil } ?? true
+        switch event.own {
+        case nil:
+            inFlight += 1
+            if let room = event.roomID { inFlightByRoom[room, default: 0] += 1 }
+        case .join where inFlight > 0: return false
+        case .leave where isBusy(event.roomID), .typing where isBusy(event.roomID): return false
+        case .join, .leave, .typing: isChangingRooms = true
         }
+        event.began = .now()
+        return true
     }
 
-    func start(_ event: ClientEvent) {
-        guard event.own == nil else {
-            isChangingRooms = true
-            return
-        }
-        inFlight += 1
-        if let room = event.roomID { inFlightByRoom[room, default: 0] += 1 }
-    }
+    private func isBusy(_ room: String?) -> Bool { room.map { inFlightByRoom[$0] != nil } ?? false }
 
-    /// Releases what an event that was started holds.
+    /// Releases what an event that has begun holds.
     func finish(_ event: ClientEvent) {
         socket.noteHeld(change: -event.size)
         guard event.own == nil else {
@@ -100,9 +98,9 @@ final class ClientSocket {
     /// - Returns: false if there is no room: the client sends without waiting for answers.
     func wait(with event: ClientEvent) -> Bool { waiting.append(event) }
 
-    /// Returns the next waiting event, if it may start now.
-    func nextWaiting() -> ClientEvent? {
-        guard let next = waiting.first, mayStart(next) else { return nil }
+    /// Begins the next waiting event, if it may start now.
+    func beginNext() -> ClientEvent? {
+        guard let next = waiting.first, begin(next) else { return nil }
         return waiting.popFirst()
     }
 

@@ -115,7 +115,7 @@ package actor EventFront: LoopPart {
         if let refusal = client.take(arrived) {
             return answers.fail(event, limits.noRoom(isOwn: refusal == .own), to: client.socket, request: origin.id)
         }
-        if !client.isWaiting, client.mayStart(arrived) { return start(arrived) }
+        if !client.isWaiting, client.begin(arrived) { return start(arrived) }
         if client.wait(with: arrived) { return }
         log.warning("a socket sends without waiting for answers", ["user": client.caller.id])
         client.drop(arrived)
@@ -128,7 +128,7 @@ package actor EventFront: LoopPart {
     func resume(_ client: ClientSocket) {
         if client.isResuming { return }
         for _ in 0..<Self.maxResumedPerTurn {
-            guard let next = client.nextWaiting() else { return }
+            guard let next = client.beginNext() else { return }
             start(next)
         }
         // Those that are refused at once may be thousands.
@@ -139,11 +139,10 @@ package actor EventFront: LoopPart {
         }
     }
 
-    /// Starts an event. Events start in order. The gateway's own are finished before the next one starts; services keep
-    /// the order of the others, room by room.
+    /// Starts an event that has begun. Events start in order. The gateway's own are finished before the next one starts;
+    /// services keep the order of the others, room by room.
     private func start(_ event: ClientEvent) {
         let client = event.socket
-        event.start()
         delivery.beginWork()
         do throws(ServiceError) {
             if let own = event.own {
@@ -183,7 +182,7 @@ package actor EventFront: LoopPart {
     private func finish(_ event: ClientEvent, _ answer: () -> Void) {
         event.socket.finish(event)
         answer()
-        resume(event.socket)
+        if event.socket.isWaiting { resume(event.socket) }
         delivery.endWork()
     }
 
@@ -261,15 +260,16 @@ package actor EventFront: LoopPart {
             limits.settle(event.pass, nil)
             if reply.isDuplicate { limits.giveBackBytes(event.pass) }
             let bound = LoopBound(event, to: loop)
-            let answer: @Sendable () -> Void = { [self] in onLoop { $0.acknowledge(bound.object, reply) } }
-            delivery.onLoop { $0.afterFanout(of: reply.position, by: bound.object.origin.deadline, answer) }
-        }
-    }
-
-    private func acknowledge(_ event: ClientEvent, _ reply: Reply) {
-        log.noteAnswer(reply.position, event.subject, event.origin)
-        finish(event) {
-            answers.succeed(event, reserving: reply.data.bytes.count) { event.write(reply, to: &$0) }
+            let acknowledge: @Sendable () -> Void = { [self] in
+                onLoop { front in
+                    let event = bound.object
+                    front.log.noteAnswer(reply.position, event.subject, event.origin)
+                    front.finish(event) {
+                        front.answers.succeed(event, reserving: reply.data.bytes.count) { event.write(reply, to: &$0) }
+                    }
+                }
+            }
+            delivery.onLoop { $0.afterFanout(of: reply.position, by: bound.object.origin.deadline, acknowledge) }
         }
     }
 }

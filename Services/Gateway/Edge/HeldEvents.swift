@@ -1,6 +1,6 @@
 /// The events of a socket that are not forwarded yet, by room: those whose checks are not answered, and later
 /// ones of the same room, which must not overtake them. They count towards the socket's limit of events in
-/// progress (`ClientSocket.mayStart`).
+/// progress (`ClientSocket.begin`).
 struct HeldEvents {
     /// The events by room. A room is in it only while an event waits.
     private var rooms: [String: [ClientEvent]] = [:]
