@@ -71,7 +71,7 @@ extension Endpoint {
 
     // For other services.
     fileprivate static let existing = Endpoint(Subject.existingElements)
-    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: ElementsService.name))
+    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: ElementsService.logID))
 
     // For gateways.
     fileprivate static let presence = Endpoint("elements.presence")
@@ -95,7 +95,4 @@ struct Elements: Sendable {
             try body(Board(for: request, at: clock.now(), limits, on: connection))
         }
     }
-
-    /// Returns the position of the log entry whose events are sent before the answer.
-    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: ElementsService.name, seq: seq) }
 }

@@ -35,9 +35,9 @@ extension Messaging {
                 let unread = try chats.subtractUnread(1, of: person, in: room.roomID)
                 emissions.append(.badges(unread, of: person, in: room.roomID))
             }
-            let seq = try request.emit(
+            let entry = try request.emit(
                 emissions, fact: .messageDeleted(id: messageID), at: now, on: connection)
-            return Reply(.noContent, position: Self.position(seq))
+            return Reply(.noContent, position: entry)
         }
     }
 }

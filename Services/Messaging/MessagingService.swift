@@ -63,7 +63,7 @@ extension Endpoint {
     fileprivate static let answered = Endpoint(Subject.answered)
     fileprivate static let unread = Endpoint(Subject.unread)
     fileprivate static let existing = Endpoint(Subject.existingMessages)
-    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: MessagingService.name))
+    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: MessagingService.logID))
 }
 
 /// The state that the use cases share. Each use case of clients has a file; `ServiceQueries.swift` answers other
@@ -78,6 +78,4 @@ struct Messaging: Sendable {
     /// The default and the maximum number of messages in a page.
     static let standardPage = 50
     static let maxPage = 200
-
-    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: MessagingService.name, seq: seq) }
 }

@@ -61,7 +61,7 @@ extension Endpoint {
     fileprivate static let names = Endpoint(Subject.roomNames)
     fileprivate static let partners = Endpoint(Subject.partners)
     fileprivate static let shared = Endpoint(Subject.sharedRooms)
-    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: RoomsService.name))
+    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: RoomsService.logID))
 }
 
 extension RoomsService: OwnsMembership {
@@ -88,6 +88,4 @@ struct Rooms: Sendable {
         }
         return room
     }
-
-    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: RoomsService.name, seq: seq) }
 }

@@ -12,7 +12,7 @@ package final class Broadcast: Sendable {
         let packet: OutgoingPacket?
     }
 
-    let position: StreamPosition
+    let position: EntryPosition
     let entry: LogEntry
     let items: [Item]
 
@@ -20,8 +20,8 @@ package final class Broadcast: Sendable {
     var participants: [String] { entry.participants }
 
     /// - Parameter sending: returns the events of the entry that are sent.
-    init(_ entry: LogEntry, of stream: String, sending: Emitters.Filter = \.emissions) {
-        position = StreamPosition(stream: stream, seq: entry.seq)
+    init(_ entry: LogEntry, of logID: LogID, sending: Emitters.Filter = \.emissions) {
+        position = EntryPosition(log: logID, seq: entry.seq)
         self.entry = entry
         items = sending(entry).map { emission in
             Item(

@@ -34,7 +34,7 @@ actor DemoGuest: Component {
 
     func start() throws {
         try presence.start()
-        subscription = try bus.subscribe(Subject.log(of: "messaging")) { [weak self] message in
+        subscription = try bus.subscribe(Subject.log(of: .messaging)) { [weak self] message in
             guard let self, let entry = message.payload as? LogEntry,
                 case .messageSent(let id, let senderID, _) = entry.fact,
                 senderID != person.id, entry.participants.contains(person.id)

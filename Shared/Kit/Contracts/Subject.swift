@@ -32,13 +32,13 @@ public enum Subject {
     /// The request for a room as the rooms service knows it: `{roomId}`, on behalf of the request's caller.
     public static let room = "rooms.get"
 
-    /// Returns the subject of a service's event log, where entries are published as they are committed.
-    public static func log(of service: String) -> String { "\(service).log" }
+    /// Returns the subject of an event log, where entries are published as they are committed.
+    public static func log(of log: LogID) -> String { "\(log.name).log" }
     /// Returns the subject of requests for a page of the log: a `LogQuery`, answered with a `LogPage`.
-    public static func logPage(of service: String) -> String { "\(service).events" }
-    /// Returns the subject of requests for all that the service has, in pages, for services that follow its log and
-    /// missed entries: `{cursor?}`, answered with a `SnapshotPage`. Not every service has it.
-    public static func snapshot(of service: String) -> String { "\(service).snapshot" }
+    public static func logPage(of log: LogID) -> String { "\(log.name).events" }
+    /// Returns the subject of requests for all that the log's service has, in pages, for services that follow the log
+    /// and missed entries: `{cursor?}`, answered with a `SnapshotPage`. Not every service has it.
+    public static func snapshot(of log: LogID) -> String { "\(log.name).snapshot" }
     /// Returns the subject on which a gateway tells a service that its announcement was refused. Its data is
     /// `{what, of}`: the claim, and the service that already has it.
     public static func refusal(of service: String) -> String { "\(service).refused" }

@@ -99,7 +99,7 @@ public struct EventLog: Sendable {
 
     /// Returns the newest entry, and the `seq` of the oldest that is still there; nil before the first. This is one
     /// statement, because each one costs a round trip to a database server, and a list of rooms asks every log.
-    static func ends(on connection: any Connection) throws -> (newest: LogEntry, oldest: Int)? {
+    static func bounds(on connection: any Connection) throws -> (newest: LogEntry, oldest: Int)? {
         try connection.first(
             "SELECT \(columns), (SELECT min(seq) FROM events) FROM events ORDER BY seq DESC LIMIT 1"
         ) { (entry($0), $0.int(7)) }

@@ -80,7 +80,7 @@ private struct Crossing: Sendable, CustomTestStringConvertible {
         Crossing(
             "Reply",
             Reply(
-                .created, JSONValue("d"), page: JSONValue("p"), position: .init(stream: "s", seq: 9), isDuplicate: true
+                .created, JSONValue("d"), page: JSONValue("p"), position: .init(log: "s", seq: 9), isDuplicate: true
             )
             .json, needs: ["status", "data"]
         ) { json in try? Reply(json).json },  // any refusal is as good as nil

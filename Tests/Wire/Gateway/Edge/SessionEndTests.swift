@@ -177,7 +177,7 @@ struct SessionEndTests {
     }
 
     @Test("entries of the accounts log are no room events, and no part of a cursor")
-    func noStream() async throws {
+    func noLog() async throws {
         try await run { harness, accounts in
             try await until(200, of: "s1", harness)
             accounts.emit(ending("s1"), participants: ["ada"])

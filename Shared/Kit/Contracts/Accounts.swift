@@ -1,0 +1,3 @@
+extension LogID {
+    public static let accounts = LogID("accounts")
+}
