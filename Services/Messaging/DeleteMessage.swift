@@ -23,7 +23,9 @@ extension Messaging {
                 throw ServiceError(.forbidden, "Only the sender of a message can delete it.")
             }
             try messages.erase(messageID)
-            try EventLog.removeEmissions(ofMessage: messageID, roomID: room.roomID, on: connection)
+            try EventLog.removeEmissions(quoting: messageID, roomID: room.roomID, on: connection) {
+                $0.sentMessageID == messageID
+            }
             let readers = Set(try messages.eraseReceipts(of: messageID))
             let now = clock.now()
             let time = try chats.touch(room.roomID, at: now)

@@ -28,8 +28,10 @@ struct ReplayBuffer {
 
         /// If the entry deletes a message, removes the message's events, so that nobody who catches up gets its text.
         mutating func removeEvents(deletedBy deletion: Broadcast) {
-            guard let id = deletion.deletedMessage,
-                let index = entries.lastIndex(where: { $0.roomID == deletion.roomID && $0.entry.sentMessage == id })
+            guard let id = deletion.deletedMessageID,
+                let index = entries.lastIndex(where: {
+                    $0.roomID == deletion.roomID && $0.entry.fact?.sentMessageID == id
+                })
             else { return }
             bytes -= entries[index].entry.emissionsJSON.bytes.count
             entries[index] = Broadcast(entries[index].entry.withoutEmissions, of: deletion.position.log)

@@ -52,6 +52,8 @@ package final class FieldCache: Sendable {
         let seq: Int?
     }
 
+    private typealias ChangedFields = (messageIDs: [String], personIDs: [String])
+
     private struct Log: Sendable {
         var epoch = 0
         /// The last entry that was followed. Its changes are noted only once the service was asked.
@@ -67,7 +69,7 @@ package final class FieldCache: Sendable {
         }
 
         /// - Parameter facts: those of the entries; nil if they were not read.
-        mutating func note(_ entries: [LogEntry], _ facts: [Fact?]?) {
+        mutating func note(_ entries: [LogEntry], _ facts: [ChangedFields?]?) {
             for (index, entry) in entries.enumerated() {
                 // The missing entries were pruned at the owner.
                 if entry.seq != seq + 1 { self = Log(epoch: epoch + 1, seq: entry.seq - 1) }
@@ -77,8 +79,8 @@ package final class FieldCache: Sendable {
             }
         }
 
-        private mutating func noteChanges(_ fact: Fact?, in seq: Int) {
-            guard case .fieldsChanged(let messageIDs, let personIDs) = fact else { return }
+        private mutating func noteChanges(_ fact: ChangedFields?, in seq: Int) {
+            guard let (messageIDs, personIDs) = fact else { return }
             guard (messageIDs + personIDs).allSatisfy({ $0.utf8.count <= maxIDBytes }) else {
                 return makeAllOld(at: seq)
             }
@@ -128,7 +130,7 @@ package final class FieldCache: Sendable {
             return log.noted != .max
         }
         guard isNoted else { return }
-        let facts = entries.map(\.fact)
+        let facts = entries.map { $0.fact?.fieldsChanged }
         state.withLock { $0.logs[logID]?.note(entries, facts) }
     }
 

@@ -1,3 +1,104 @@
+import ParlorJSON
+
+// What gateways and other services know of Accounts.
+
 extension LogID {
     public static let accounts = LogID("accounts")
+}
+
+extension Subject {
+    /// People by their ids.
+    public static let people = "accounts.people"
+    /// Those of the given sessions that have not ended.
+    public static let liveSessions = "accounts.live-sessions"
+}
+
+extension ShownObject {
+    static let membersOfPeople = ["id", "userId", "username", "firstName", "email", "rooms"]
+}
+
+extension ErrorCode {
+    public static let invalidCredentials = ErrorCode("invalid_credentials", 401)
+    public static let invalidToken = ErrorCode("invalid_token", 401)
+    public static let userNotFound = ErrorCode("user_not_found", 404)
+    public static let usernameTaken = ErrorCode("username_taken", 409)
+    public static let emailTaken = ErrorCode("email_taken", 409)
+
+    static let ofAccounts = [invalidCredentials, invalidToken, userNotFound, usernameTaken, emailTaken]
+}
+
+extension ServiceError {
+    public static let userNotFound = ServiceError(.userNotFound, "There is no such person.")
+}
+
+/// A person as others see them. `email` is nil if the caller may not see it.
+public struct Person: Sendable, Equatable {
+    public let id: String
+    public let username: String
+    public let firstName: String?
+    public let email: String?
+
+    public init(id: String, username: String, firstName: String?, email: String?) {
+        self.id = id
+        self.username = username
+        self.firstName = firstName
+        self.email = email
+    }
+
+    public var json: JSONValue { JSONWriter.object { write(to: &$0) } }
+
+    public func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("username", username)
+        json.member("firstName", firstName)
+        json.member("email", email)
+    }
+
+    public static let schema = Schema.named(
+        "Person",
+        .object([
+            "id": .id, "username": .string, "firstName": Schema.string.orNull,
+            "email": Schema.string.orNull.noted("Null if there is none, or the caller may not see it."),
+        ]))
+
+    /// Parses the result of `json`; nil for anything else.
+    public init?(_ json: JSONValue) {
+        guard let object = json.object, let id = object["id"]?.string, let username = object["username"]?.string else {
+            return nil
+        }
+        self.init(
+            id: id, username: username, firstName: object["firstName"]?.string, email: object["email"]?.string)
+    }
+}
+
+/// Sessions of one person that ended together. They are written as the only emission of an entry, in the log of the
+/// service that ends them (`Manifest.logsEndedSessions`). The entry is for gateways and push, and is never sent to a
+/// client.
+public struct SessionsEnded: Sendable, Equatable {
+    public let sessionIDs: [String]
+    /// The time at which the last of their access tokens expires; it is in the past if none is valid any more.
+    public let tokensUntil: Timestamp
+
+    static let event = "sessions:ended"
+
+    public init(sessionIDs: [String], tokensUntil: Timestamp) {
+        self.sessionIDs = sessionIDs
+        self.tokensUntil = tokensUntil
+    }
+
+    public func emission(to personID: String) -> Emission {
+        let data = JSONWriter.object(reservingCapacity: 64 + 40 * sessionIDs.count) {
+            $0.member("sessions", sessionIDs)
+            $0.member("tokensUntil", tokensUntil.milliseconds)
+        }
+        return Emission(to: .person(personID), Self.event, data)
+    }
+
+    /// Parses the result of `emission(to:)`; nil for anything else.
+    public init?(_ emission: Emission) {
+        guard emission.event == Self.event, let ids = emission.data["sessions"]?.list(of: \.string),
+            let until = emission.data["tokensUntil"]?.int
+        else { return nil }
+        self.init(sessionIDs: ids, tokensUntil: Timestamp(milliseconds: until))
+    }
 }

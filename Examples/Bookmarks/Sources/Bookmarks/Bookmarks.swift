@@ -135,12 +135,14 @@ extension Bookmarks: LogConsumer {
 
     func take(_ entries: [LogEntry], on connection: any Connection) throws {
         for entry in entries {
-            if let id = Self.deleted(entry) { try forget([id], because: entry.requestID, on: connection) }
+            if let id = entry.fact?.deletedMessageID { try forget([id], because: entry.requestID, on: connection) }
         }
     }
 
     /// Most entries are of new messages, and need no transaction.
-    func needsWrite(for entries: [LogEntry]) async throws -> Bool { entries.contains { Self.deleted($0) != nil } }
+    func needsWrite(for entries: [LogEntry]) async throws -> Bool {
+        entries.contains { $0.fact?.deletedMessageID != nil }
+    }
 
     /// Deletes all bookmarks on messages. `bookmarkCount` changes for whoever had one, which takes an entry for each:
     /// without it gateways would show the number that they have cached.
@@ -150,9 +152,5 @@ extension Bookmarks: LogConsumer {
         for (userID, roomID) in try BookmarksStore(connection).deleteAll(on: messageIDs) {
             try emitCount(of: userID, in: roomID, because: requestID, on: connection)
         }
-    }
-
-    private static func deleted(_ entry: LogEntry) -> String? {
-        if case .messageDeleted(let id) = entry.fact { id } else { nil }
     }
 }
