@@ -119,10 +119,9 @@ package final class SessionLog: Sendable {
     private func note(_ entries: [LogEntry]) {
         let now = clock.now()
         for entry in entries {
-            for sessions in entry.emissions.compactMap(SessionsEnded.init) {
-                ended.note(sessions, at: entry.at, now: now)
-                onEnd(sessions.sessionIDs)
-            }
+            guard let sessions = entry.fact?.sessionsEnded else { continue }
+            ended.note(sessions, at: entry.at, now: now)
+            onEnd(sessions.sessionIDs)
         }
     }
 

@@ -72,7 +72,7 @@ final class DeviceSessions: Sendable {
     func stopListening() { state.withLock { $0.follower }?.stop() }
 
     func take(_ entries: [LogEntry]) {
-        let ids = entries.flatMap { $0.emissions.compactMap(SessionsEnded.init).flatMap(\.sessionIDs) }
+        let ids = entries.flatMap { $0.fact?.sessionsEnded?.sessionIDs ?? [] }
         guard !ids.isEmpty else { return }
         state.withLock { state in
             state.ended += ids

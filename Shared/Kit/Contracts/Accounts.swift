@@ -17,6 +17,13 @@ extension ShownObject {
     static let membersOfPeople = ["id", "userId", "username", "firstName", "email", "rooms"]
 }
 
+extension Fact {
+    /// Sessions ended. Gateways refuse their tokens, and push forgets their devices.
+    public static func sessionsEnded(_ ended: SessionsEnded) -> Fact { Fact("sessionsEnded", ended.writeMembers(to:)) }
+
+    public var sessionsEnded: SessionsEnded? { kind == "sessionsEnded" ? SessionsEnded(payload) : nil }
+}
+
 extension ErrorCode {
     public static let invalidCredentials = ErrorCode("invalid_credentials", 401)
     public static let invalidToken = ErrorCode("invalid_token", 401)
@@ -71,34 +78,25 @@ public struct Person: Sendable, Equatable {
     }
 }
 
-/// Sessions of one person that ended together. They are written as the only emission of an entry, in the log of the
-/// service that ends them (`Manifest.logsEndedSessions`). The entry is for gateways and push, and is never sent to a
-/// client.
+/// Sessions of one person that ended together.
 public struct SessionsEnded: Sendable, Equatable {
     public let sessionIDs: [String]
     /// The time at which the last of their access tokens expires; it is in the past if none is valid any more.
     public let tokensUntil: Timestamp
-
-    static let event = "sessions:ended"
 
     public init(sessionIDs: [String], tokensUntil: Timestamp) {
         self.sessionIDs = sessionIDs
         self.tokensUntil = tokensUntil
     }
 
-    public func emission(to personID: String) -> Emission {
-        let data = JSONWriter.object(reservingCapacity: 64 + 40 * sessionIDs.count) {
-            $0.member("sessions", sessionIDs)
-            $0.member("tokensUntil", tokensUntil.milliseconds)
-        }
-        return Emission(to: .person(personID), Self.event, data)
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("sessions", sessionIDs)
+        json.member("tokensUntil", tokensUntil.milliseconds)
     }
 
-    /// Parses the result of `emission(to:)`; nil for anything else.
-    public init?(_ emission: Emission) {
-        guard emission.event == Self.event, let ids = emission.data["sessions"]?.list(of: \.string),
-            let until = emission.data["tokensUntil"]?.int
-        else { return nil }
+    /// Parses an object with the members of `writeMembers(to:)`; nil for anything else.
+    public init?(_ json: JSONValue) {
+        guard let ids = json["sessions"]?.list(of: \.string), let until = json["tokensUntil"]?.int else { return nil }
         self.init(sessionIDs: ids, tokensUntil: Timestamp(milliseconds: until))
     }
 }

@@ -21,7 +21,7 @@ public struct Manifest: Sendable, Equatable {
     /// - If fields of messages or people change, the entry has the fact `fieldsChanged`.
     /// - What one person gets in answers and contributions never changes with time alone.
     public var logsWhatRoomsShow: Bool
-    /// True if its event log lists sessions that ended (`SessionsEnded`). Gateways refuse their
+    /// True if its event log lists sessions that ended (`Fact.sessionsEnded`). Gateways refuse their
     /// tokens. Until a gateway knows which sessions ended, it refuses every token that names a
     /// session.
     public var logsEndedSessions: Bool

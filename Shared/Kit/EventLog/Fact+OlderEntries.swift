@@ -33,6 +33,9 @@ extension Fact {
         case "element:deleted":
             guard let id = data["elementId"]?.string else { return nil }
             self = .elementDeleted(id: id)
+        case "sessions:ended":
+            guard let ended = SessionsEnded(data) else { return nil }
+            self = .sessionsEnded(ended)
         case "room:cleared": self = .boardCleared
         case "room:created": self = .roomCreated
         case "room:updated": self = .roomRenamed

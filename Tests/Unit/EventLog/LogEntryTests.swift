@@ -126,6 +126,10 @@ struct LogEntryTests {
             ("element:updated", #"{"element":{"id":"e"}}"#, .elementUpdated(id: "e")),
             ("element:deleted", #"{"elementId":"e"}"#, .elementDeleted(id: "e")),
             ("room:cleared", "{}", .boardCleared),
+            (
+                "sessions:ended", #"{"sessions":["s"],"tokensUntil":5}"#,
+                .sessionsEnded(SessionsEnded(sessionIDs: ["s"], tokensUntil: Timestamp(milliseconds: 5)))
+            ),
             ("room:created", #"{"id":"r","createdAt":1734428700123}"#, .roomCreated),
             ("room:updated", "{}", .roomRenamed), ("element:created", "{}", nil), ("typing", "{}", nil),
         ] as [(String, String, Fact?)])
