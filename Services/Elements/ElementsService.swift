@@ -13,7 +13,7 @@ public struct ElementsService: Service {
         name, requests: [Subject.membership], publishes: [Subject.discover], subscribes: [Subject.gatewayAlive])
     public static let log: LogContents = [.clientEvents, .roomChanges]
     // Enough to drag something over a board, with ten updates a second.
-    public static let limits = [RateLimit("elements", perPerson: 200, perAddress: 2000, seconds: 10)]
+    public static let limits = RateLimit.ofElements
     public static let events = EventDescription.ofElements
 
     let elements: Elements

@@ -10,7 +10,7 @@ public struct MessagingService: Service {
     public static let migrations = MessagingSchema.migrations
     public static let peer = BusPeer.service(name, requests: [Subject.membership, Subject.sharedRooms])
     public static let log: LogContents = [.clientEvents, .roomChanges]
-    public static let limits = [RateLimit("sends", perPerson: 60, perAddress: 600, seconds: 10)]
+    public static let limits = RateLimit.ofMessaging
     public static let events = EventDescription.ofMessages
 
     private let messaging: Messaging

@@ -36,7 +36,7 @@ public struct PushService: Service {
         subscribes: [Subject.gatewayAlive, Subject.log(of: .accounts)], follows: [.messaging])
     /// The shortest time between reads of messaging's log: notifications are delayed for longer anyway.
     private static let pace: Duration = .milliseconds(200)
-    public static let limits = [RateLimit("devices", perPerson: 60, perAddress: 600, seconds: 60)]
+    public static let limits = RateLimit.ofPush
 
     private let push: Push
     let reader: DurableFollower<JobMaker>

@@ -10,7 +10,7 @@ public struct RoomsService: Service {
     public static let migrations = RoomsSchema.migrations
     public static let peer = BusPeer.service(name, requests: [Subject.people, Subject.answered])
     public static let log: LogContents = [.clientEvents, .roomChanges]
-    public static let limits = [RateLimit("rooms", perPerson: 60, perAddress: 600, seconds: 60)]
+    public static let limits = RateLimit.ofRooms
     public static let events: [EventDescription] = [.roomCreated, .roomCreatedGlobal, .roomUpdated, .roomUpdatedGlobal]
 
     private let rooms: Rooms

@@ -24,6 +24,26 @@ extension Fact {
     public var sessionsEnded: SessionsEnded? { kind == "sessionsEnded" ? SessionsEnded(payload) : nil }
 }
 
+extension RateLimit {
+    public static let ofAccounts = [
+        RateLimit(
+            "register", perPerson: 10, perAddress: 60, seconds: 3600, isOfAddresses: true,
+            "Registrations, per address"),
+        // `perPerson` applies only to `change-password`, the only one of these routes that has a caller. `GuessesStore`
+        // limits the guesses at one account.
+        RateLimit(
+            "login", .failures, perPerson: 10, perAddress: 30, seconds: 300,
+            "Wrong passwords, per address, and at a password change also per person"),
+        // Successful sign-ins are limited too: each costs a hash and a session.
+        RateLimit(
+            "sign_ins", perPerson: 10, perAddress: 60, seconds: 60,
+            "Sign-ins and password changes, per address, and at a password change also per person"),
+        RateLimit(
+            "refresh", perPerson: 60, perAddress: 600, seconds: 60,
+            "Token refreshes, per address alone, and sessions listed or ended"),
+    ]
+}
+
 extension ErrorCode {
     public static let invalidCredentials = ErrorCode("invalid_credentials", 401)
     public static let invalidToken = ErrorCode("invalid_token", 401)

@@ -21,6 +21,12 @@ extension Fact {
     public var deletedElementID: String? { text("id", of: "elementDeleted") }
 }
 
+extension RateLimit {
+    public static let ofElements = [
+        RateLimit("elements", perPerson: 200, perAddress: 2000, seconds: 10, "Changes of elements")
+    ]
+}
+
 extension ErrorCode {
     public static let elementNotFound = ErrorCode("element_not_found", 404)
     public static let versionConflict = ErrorCode("version_conflict", 409)

@@ -55,6 +55,12 @@ extension ShownObject {
     ]
 }
 
+extension RateLimit {
+    public static let ofMessaging = [
+        RateLimit("sends", perPerson: 60, perAddress: 600, seconds: 10, "Messages sent")
+    ]
+}
+
 extension ErrorCode {
     public static let messageNotFound = ErrorCode("message_not_found", 404)
 

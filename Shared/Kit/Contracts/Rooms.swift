@@ -26,6 +26,12 @@ extension Fact {
     public static let roomRenamed = Fact("roomRenamed")
 }
 
+extension RateLimit {
+    public static let ofRooms = [
+        RateLimit("rooms", perPerson: 60, perAddress: 600, seconds: 60, "Rooms created or renamed")
+    ]
+}
+
 extension ErrorCode {
     public static let roomNotFound = ErrorCode("room_not_found", 404)
 
