@@ -23,15 +23,7 @@ public struct AccountsService: Service {
     public static let migrations = AccountsSchema.migrations
     public static let peer = BusPeer.service(name, requests: [Subject.partners])
     public static let log: LogContents = .endedSessions
-    public static let limits = [
-        RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
-        // `perPerson` applies only to `change-password`, the only one of these routes that has a caller. `GuessesStore`
-        // limits the guesses at one account.
-        RateLimit("login", .failures, perPerson: 10, perAddress: 30, seconds: 300),
-        // Successful sign-ins are limited too: each costs a hash and a session.
-        RateLimit("sign_ins", perPerson: 10, perAddress: 60, seconds: 60),
-        RateLimit("refresh", perPerson: 60, perAddress: 600, seconds: 60),
-    ]
+    public static let limits = RateLimit.ofAccounts
 
     private let accounts: Accounts
 

@@ -1,5 +1,6 @@
 import ParlorContracts
 import ParlorEventLog
+import ParlorJSON
 import ParlorSecurity
 import ParlorServiceKit
 import ParlorStorage
@@ -200,8 +201,11 @@ struct SessionsStore {
     private func emit(_ sessions: [Ended], of personID: String, at now: Timestamp) throws {
         guard let until = sessions.map(\.tokensUntil).max() else { return }
         let ended = SessionsEnded(sessionIDs: sessions.map(\.id), tokensUntil: Timestamp(milliseconds: until))
+        // Gateways and push of the release before this fact read the event. Remove it with the next release.
+        let event = Emission(
+            to: .person(personID), "sessions:ended", JSONWriter.object { ended.writeMembers(to: &$0) })
         try EventLog.append(
-            at: now, roomID: "", participants: [], emissions: [ended.emission(to: personID)], on: connection)
+            at: now, roomID: "", participants: [], emissions: [event], fact: .sessionsEnded(ended), on: connection)
     }
 }
 

@@ -38,12 +38,12 @@ struct Board {
         return state
     }
 
-    /// - Returns: the entry's position in the event log.
-    func emit(_ emissions: [Emission], fact: Fact) throws -> Int {
+    /// - Returns: the entry's position, for the reply.
+    func emit(_ emissions: [Emission], fact: Fact) throws -> EntryPosition {
         try request.emit(emissions, fact: fact, at: now, on: store.connection)
     }
 
-    func lastEntry() throws -> Int { try EventLog.head(on: store.connection) }
+    func lastEntry() throws -> EntryPosition { ElementsService.position(try EventLog.head(on: store.connection)) }
 
     // MARK: Elements
 

@@ -27,7 +27,7 @@ extension Elements {
                 }
                 // The first answer may have been lost before the element's event was sent. The gateway delays this
                 // answer until it has delivered up to the log's last position, which includes that event.
-                return Reply(.ok, element.json, position: Self.position(try board.lastEntry()), isDuplicate: true)
+                return Reply(.ok, element.json, position: try board.lastEntry(), isDuplicate: true)
             }
             let size = Element.size(with: content)
             let state = try board.advance(by: [Charge(userID: sender, elements: 1, bytes: size)])
@@ -38,9 +38,9 @@ extension Elements {
                 chargedTo: sender)
             try board.insert(element, at: state)
             let json = element.json
-            let seq = try board.emit(
+            let entry = try board.emit(
                 ElementEvents.created(element, json, state), fact: .elementCreated(id: element.id))
-            return Reply(.created, json, position: Self.position(seq))
+            return Reply(.created, json, position: entry)
         }
     }
 }

@@ -23,8 +23,8 @@ extension Elements {
             }
             let state = try board.advance(by: [deletion])
             let emissions = ElementEvents.deleted(elementID, in: board.room.roomID, by: deleter, state)
-            let seq = try board.emit(emissions, fact: .elementDeleted(id: elementID))
-            return Reply(.noContent, position: Self.position(seq))
+            let entry = try board.emit(emissions, fact: .elementDeleted(id: elementID))
+            return Reply(.noContent, position: entry)
         }
     }
 
@@ -40,8 +40,7 @@ extension Elements {
             guard count > 0 else { return Reply(.ok, answer) }
             let state = try board.advance(by: deletions)
             let emissions = ElementEvents.cleared(board.room.roomID, by: clearer, state)
-            return Reply(
-                .ok, answer, position: Self.position(try board.emit(emissions, fact: .boardCleared)))
+            return Reply(.ok, answer, position: try board.emit(emissions, fact: .boardCleared))
         }
     }
 }

@@ -13,7 +13,7 @@ public struct ElementsService: Service {
         name, requests: [Subject.membership], publishes: [Subject.discover], subscribes: [Subject.gatewayAlive])
     public static let log: LogContents = [.clientEvents, .roomChanges]
     // Enough to drag something over a board, with ten updates a second.
-    public static let limits = [RateLimit("elements", perPerson: 200, perAddress: 2000, seconds: 10)]
+    public static let limits = RateLimit.ofElements
     public static let events = EventDescription.ofElements
 
     let elements: Elements
@@ -71,7 +71,7 @@ extension Endpoint {
 
     // For other services.
     fileprivate static let existing = Endpoint(Subject.existingElements)
-    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: ElementsService.name))
+    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: ElementsService.logID))
 
     // For gateways.
     fileprivate static let presence = Endpoint("elements.presence")
@@ -95,7 +95,4 @@ struct Elements: Sendable {
             try body(Board(for: request, at: clock.now(), limits, on: connection))
         }
     }
-
-    /// Returns the position of the log entry whose events are sent before the answer.
-    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: ElementsService.name, seq: seq) }
 }

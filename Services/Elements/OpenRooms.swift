@@ -22,7 +22,7 @@ extension Elements {
             return Reply()
         }
         let entry = try await database.write { [clock] in try OpenRoomsStore($0).open(rooms, on: gateway, at: clock) }
-        return Reply(.ok, position: entry.map(Self.position))
+        return Reply(.ok, position: entry.map(ElementsService.position))
     }
 }
 

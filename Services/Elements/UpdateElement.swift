@@ -39,8 +39,8 @@ extension Elements {
             element.version += 1
             try board.replace(element)
             let json = element.json
-            let seq = try board.emit(ElementEvents.updated(element, json, state), fact: .elementUpdated(id: elementID))
-            return Reply(.ok, json, position: Self.position(seq))
+            let emissions = ElementEvents.updated(element, json, state)
+            return Reply(.ok, json, position: try board.emit(emissions, fact: .elementUpdated(id: elementID)))
         }
     }
 }

@@ -144,7 +144,7 @@ public struct Gateway: Component {
             figures: [
                 .init("sockets", counters.sockets.value), .init("connections", counters.connections.value),
                 .init("requests", counters.requests.value), .init("slow closes", counters.slowCloses.value),
-            ], positions: positions.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.seq) })
+            ], positions: positions.sorted { $0.key < $1.key }.map { .init($0.key.name, $0.value.seq) })
     }
 
     /// Answers open requests, and closes sockets. Clients then reconnect to another gateway, or to this one

@@ -87,12 +87,12 @@ struct GatewayParts: Sendable {
             bus: services.bus, faults: faults, directory: directory, cache: fieldCache, rooms: cache,
             // Fields have a read index of their own, with a shorter wait. Callers of a read index wait together, so one
             // log's owner that does not reply delays all of them.
-            ends: ReadIndex(missed.client, on: loop, maxWait: .milliseconds(250)), longWork: longWork)
+            readIndex: ReadIndex(missed.client, on: loop, maxWait: .milliseconds(250)), longWork: longWork)
         let composer = RoomComposer(
             bus: services.bus, faults: faults, directory: directory, presence: presence, cache: cache,
             longWork: longWork)
         let lists = RoomLists(
-            cache: cache, ends: ReadIndex(missed.client, on: loop), composer: composer, fields: fields,
+            cache: cache, readIndex: ReadIndex(missed.client, on: loop), composer: composer, fields: fields,
             directory: directory, services: services,
             presence: presence, limits: limits, longWork: longWork)
 

@@ -71,32 +71,17 @@ enum GatewaySettings {
 
     /// The settings `RATE_NAME` of the limits of Parlor's services, and of the gateway's own. `SERVICE_RATES` is for those of
     /// plugins. Without a value, a limit has the numbers that its owner declares.
-    static let rates: [(limit: String, setting: Setting<Rate?>)] = [
-        ("rooms", "Rooms created or renamed"), ("sends", "Messages sent"), ("elements", "Changes of elements"),
-        ("devices", "Devices registered or removed"),
-        ("register", "Registrations, per address"),
-        ("login", "Wrong passwords, per address, and at a password change also per person"),
-        ("sign_ins", "Sign-ins and password changes, per address, and at a password change also per person"),
-        ("refresh", "Token refreshes, per address alone, and sessions listed or ended"),
-        ("joins", "Joins of rooms"), ("typing", "Typing events"), ("sync", "Requests for missed events"),
-        ("requests", "HTTP requests, per address"),
-        ("reads", "Reads without a limit of their own"), ("writes", "Changes without a limit of their own"),
-        ("connects", "Connects of sockets"),
-        ("unknown", "Requests for what does not exist; an unknown route only per address"),
-        ("lists", "Rooms composed for lists that the cache could not answer"), ("bytes", "Bytes written"),
-    ].map { limit, counted in
-        let isOfAddresses = limit == "register" || limit == "requests"
-        let own = OwnLimits.all.first { $0.name == limit }.map { text(of: $0, isOfAddresses: isOfAddresses) }
-        let setting = Setting(
-            "RATE_\(limit.uppercased())", isOfAddresses ? .addressRate : .rate, in: .rates,
-            unset: own ?? "the service's", counted)
-        return (limit, setting)
+    static let rates = (RateLimit.ofServices + OwnLimits.all).map { limit in
+        let setting: Setting<Rate?> = Setting(
+            "RATE_\(limit.name.uppercased())", limit.isOfAddresses ? .addressRate : .rate, in: .rates,
+            unset: text(of: limit), limit.help)
+        return (limit: limit.name, setting: setting)
     }
 
     /// Returns a limit in the form of its setting: `60/10s,600/10s`.
-    private static func text(of limit: RateLimit, isOfAddresses: Bool) -> String {
+    private static func text(of limit: RateLimit) -> String {
         let window = limit.seconds % 3600 == 0 ? "\(limit.seconds / 3600)h" : "\(limit.seconds)s"
-        let counts = isOfAddresses ? [limit.perAddress] : [limit.perPerson, limit.perAddress]
+        let counts = limit.isOfAddresses ? [limit.perAddress] : [limit.perPerson, limit.perAddress]
         return counts.map { "\($0 % (1 << 20) == 0 ? "\($0 >> 20)m" : "\($0)")/\(window)" }.joined(separator: ",")
     }
 

@@ -25,7 +25,9 @@ extension Messaging {
                 throw ServiceError(.forbidden, "Only the sender of a message can delete it.")
             }
             try messages.erase(messageID)
-            try EventLog.removeEmissions(ofMessage: messageID, roomID: room.roomID, on: connection)
+            try EventLog.removeEmissions(quoting: messageID, roomID: room.roomID, on: connection) {
+                $0.sentMessageID == messageID
+            }
             let readers = Set(try messages.eraseReceipts(of: messageID))
             let now = clock.now()
             let time = try chats.touch(room.roomID, at: now)
@@ -37,9 +39,9 @@ extension Messaging {
                 let unread = try chats.subtractUnread(1, of: person, in: room.roomID)
                 emissions.append(.badges(unread, of: person, in: room.roomID))
             }
-            let seq = try request.emit(
+            let entry = try request.emit(
                 emissions, fact: .messageDeleted(id: messageID), at: now, on: connection)
-            return Reply(.noContent, position: Self.position(seq))
+            return Reply(.noContent, position: entry)
         }
     }
 }

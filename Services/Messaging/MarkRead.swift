@@ -25,12 +25,11 @@ extension Messaging {
             var reply = Reply(.ok, JSONWriter.object { $0.member("readCount", newlyRead.count) })
             guard !newlyRead.isEmpty else { return reply }
             let unread = try chats.subtractUnread(newlyRead.count, of: reader, in: room.roomID)
-            let seq = try request.emit(
+            reply.position = try request.emit(
                 [
                     .messagesRead(newlyRead, by: reader, in: room.roomID, at: now),
                     .badges(unread, of: reader, in: room.roomID),
                 ], fact: .messagesRead(userID: reader), at: now, on: connection)
-            reply.position = Self.position(seq)
             return reply
         }
     }

@@ -10,7 +10,7 @@ public struct MessagingService: Service {
     public static let migrations = MessagingSchema.migrations
     public static let peer = BusPeer.service(name, requests: [Subject.membership, Subject.sharedRooms])
     public static let log: LogContents = [.clientEvents, .roomChanges]
-    public static let limits = [RateLimit("sends", perPerson: 60, perAddress: 600, seconds: 10)]
+    public static let limits = RateLimit.ofMessaging
     public static let events = EventDescription.ofMessages
 
     private let messaging: Messaging
@@ -63,7 +63,7 @@ extension Endpoint {
     fileprivate static let answered = Endpoint(Subject.answered)
     fileprivate static let unread = Endpoint(Subject.unread)
     fileprivate static let existing = Endpoint(Subject.existingMessages)
-    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: MessagingService.name))
+    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: MessagingService.logID))
 }
 
 /// The state that the use cases share. Each use case of clients has a file; `ServiceQueries.swift` answers other
@@ -74,8 +74,4 @@ struct Messaging: Sendable {
     let memberships: Memberships
     let clock: any WallClock
     let ids: UUIDv7Generator
-
-    /// The default and the maximum number of messages in a page.
-
-    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: MessagingService.name, seq: seq) }
 }

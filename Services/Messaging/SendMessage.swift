@@ -33,13 +33,13 @@ extension Messaging {
                 return try Self.repeated(tempID, by: sender, in: room, on: connection)
             }
             let json = message.json(in: room)
-            let seq = try request.emit(
+            let entry = try request.emit(
                 [.messageNew(json, from: sender), .messageNewGlobal(message)],
                 fact: .messageSent(
                     id: message.id, senderID: sender,
                     senderName: request.caller.firstName ?? request.caller.username),
                 at: now, on: connection)
-            return Reply(.created, json, position: Self.position(seq))
+            return Reply(.created, json, position: entry)
         }
         // Throw after the write: an error within it would roll back the other sends of the transaction, and retry them.
         guard let reply else { throw ServiceError.messageNotFound }
@@ -58,7 +58,7 @@ extension Messaging {
         }
         let receipts = try messages.receipts(of: [message.id])[message.id] ?? []
         // The first answer may have been lost before its event was sent: this one waits for the event too.
-        let head = try EventLog.head(on: connection)
-        return Reply(.ok, message.json(in: room, readBy: receipts), position: position(head), isDuplicate: true)
+        let head = MessagingService.position(try EventLog.head(on: connection))
+        return Reply(.ok, message.json(in: room, readBy: receipts), position: head, isDuplicate: true)
     }
 }

@@ -30,13 +30,13 @@ public struct PushService: Service {
     public static let peer = BusPeer.service(
         name,
         requests: [
-            Subject.unread, Subject.roomNames, Subject.openRooms(of: "*"), Subject.logPage(of: DeviceSessions.stream),
+            Subject.unread, Subject.roomNames, Subject.openRooms(of: "*"), Subject.logPage(of: .accounts),
             Subject.liveSessions,
         ],
-        subscribes: [Subject.gatewayAlive, Subject.log(of: DeviceSessions.stream)], follows: [JobMaker.stream])
+        subscribes: [Subject.gatewayAlive, Subject.log(of: .accounts)], follows: [.messaging])
     /// The shortest time between reads of messaging's log: notifications are delayed for longer anyway.
     private static let pace: Duration = .milliseconds(200)
-    public static let limits = [RateLimit("devices", perPerson: 60, perAddress: 600, seconds: 60)]
+    public static let limits = RateLimit.ofPush
 
     private let push: Push
     let reader: DurableFollower<JobMaker>
@@ -69,7 +69,7 @@ public struct PushService: Service {
                 showsText: configuration[Self.preview], category: configuration[Self.category],
                 usesKeys: configuration[Self.localizationKeys]))
         reader = DurableFollower(
-            JobMaker.stream, for: Self.self, context, durability: .relaxed, pace: Self.pace,
+            .messaging, for: Self.self, context, durability: .relaxed, pace: Self.pace,
             JobMaker(
                 database: context.database, restarts: metrics.logRestarts,
                 plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() }))

@@ -67,7 +67,7 @@ extension Rooms {
             return .created(room, seq: seq)
         }
         return switch creation {
-        case .created(let room, let seq): Reply(.created, room.json, position: Self.position(seq))
+        case .created(let room, let seq): Reply(.created, room.json, position: RoomsService.position(seq))
         case .repeated(let room): Reply(.ok, room.json, isDuplicate: true)
         // Try again. Counts never fall, so this time Messaging is asked for an answer, and this case cannot occur
         // again.

@@ -24,7 +24,7 @@ extension Rooms {
     func renameRoom(_ request: RoomRequest) async throws -> Reply {
         let name = try Self.newName.read(request.fields)
         let (roomID, callerID) = (request.room.roomID, request.caller.userID)
-        let (room, seq) = try await database.write { [clock] connection -> (Room, Int?) in
+        let (room, entry) = try await database.write { [clock] connection -> (Room, EntryPosition?) in
             let store = RoomsStore(connection)
             guard var room = try store.room(roomID) else { throw ServiceError.roomNotFound }
             guard room.name != name else { return (room, nil) }
@@ -33,11 +33,11 @@ extension Rooms {
             // The time advances with every change, even if the clock stands still or goes back.
             room.updatedAt = max(now, room.updatedAt.adding(.milliseconds(1)))
             try store.updateName(of: room)
-            let seq = try request.emit(
+            let entry = try request.emit(
                 Self.emissions(ofRenaming: room, by: callerID), fact: .roomRenamed, at: now, on: connection)
-            return (room, seq)
+            return (room, entry)
         }
-        return Reply(.ok, room.json, position: seq.map(Self.position))
+        return Reply(.ok, room.json, position: entry)
     }
 
     private static func emissions(ofRenaming room: Room, by personID: String) -> [Emission] {

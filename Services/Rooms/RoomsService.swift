@@ -10,7 +10,7 @@ public struct RoomsService: Service {
     public static let migrations = RoomsSchema.migrations
     public static let peer = BusPeer.service(name, requests: [Subject.people, Subject.answered])
     public static let log: LogContents = [.clientEvents, .roomChanges]
-    public static let limits = [RateLimit("rooms", perPerson: 60, perAddress: 600, seconds: 60)]
+    public static let limits = RateLimit.ofRooms
     public static let events: [EventDescription] = [.roomCreated, .roomCreatedGlobal, .roomUpdated, .roomUpdatedGlobal]
 
     private let rooms: Rooms
@@ -61,7 +61,7 @@ extension Endpoint {
     fileprivate static let names = Endpoint(Subject.roomNames)
     fileprivate static let partners = Endpoint(Subject.partners)
     fileprivate static let shared = Endpoint(Subject.sharedRooms)
-    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: RoomsService.name))
+    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: RoomsService.logID))
 }
 
 extension RoomsService: OwnsMembership {
@@ -88,6 +88,4 @@ struct Rooms: Sendable {
         }
         return room
     }
-
-    static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: RoomsService.name, seq: seq) }
 }

@@ -38,11 +38,11 @@ struct Items: Sendable {
             $0.member("roomId", request.room.roomID)
             $0.member("item", item.json)
         }
-        let seq = try await database.write { connection in
+        let entry = try await database.write { connection in
             try ItemsStore(connection).insert(item, in: request.room.roomID)
             return try request.emit([Emission(to: .room, "example:added", added)], at: now, on: connection)
         }
-        return Reply(.created, item.json, position: StreamPosition(stream: ExampleService.name, seq: seq))
+        return Reply(.created, item.json, position: entry)
     }
 
     /// Lists items, the oldest first.

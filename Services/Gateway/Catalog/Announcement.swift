@@ -4,12 +4,13 @@ import ParlorJSON
 import ParlorMessageBus
 import ParlorServiceKit
 
-/// A service's announcement: its manifest, and the end of its event log.
+/// A service's announcement: its manifest, and the head of its event log.
 struct Announcement {
     let manifest: Manifest
     /// The manifest as it was sent, with what this version does not know.
     let json: JSONValue
-    let head: LogPosition
+    /// The head of each of its logs; also of one that gateways need not follow.
+    let heads: [LogID: LogPosition]
 
     /// The reason why an announcement has no effect.
     struct Refusal: Error {
@@ -35,7 +36,7 @@ struct Announcement {
         if let foreign = manifest.foreignSubject {
             throw Refusal(reason: "it names another service's subject", detail: foreign)
         }
-        (self.manifest, self.json, self.head) = (manifest, json, head)
+        (self.manifest, self.json, heads) = (manifest, json, [LogID(manifest.service): head])
     }
 
     /// Returns the service that a subject of announcements is for.

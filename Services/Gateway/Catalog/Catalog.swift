@@ -9,6 +9,8 @@ package final class Catalog: Sendable {
     package let manifests: [String: Manifest]
     /// The manifests in a stable order.
     package let services: [Manifest]
+    /// The services' event logs.
+    package let logs: [LogID]
     package let routes: RouteTable
     package let socketEvents: [String: Checked<SocketEvent>]
     /// The checks that precede a `room:join`, which is the gateway's own event.
@@ -51,6 +53,7 @@ package final class Catalog: Sendable {
         self.listedChecks = listedChecks
         self.revision = revision
         services = all
+        logs = all.flatMap(\.logs)
         let isWhole = required.allSatisfy { manifests[$0] != nil }
         let checks = CheckTable(all, listed: listedChecks, isWhole: isWhole)
         routes = RouteTable(all.flatMap(\.routes).map { Checked(declaration: $0, checks: checks[$0.subject]) })
@@ -89,9 +92,6 @@ package final class Catalog: Sendable {
         Catalog(manifests, required: required, listedChecks: listedChecks, revision: revision + 1)
     }
 
-    /// The services that have an event log.
-    package var streams: [String] { services.filter(\.hasEventLog).map(\.service) }
-
     package typealias RoomContributor = (service: String, contribution: Contribution)
 
     package var contributors: [RoomContributor] {
@@ -102,8 +102,8 @@ package final class Catalog: Sendable {
     package struct ListSources: Sendable {
         /// The service that owns the rooms.
         package let owner: String
-        /// The services that log each change of their part of a list: the owner, and some of the contributors.
-        package let logs: [String]
+        /// The logs of the services that log each change of their part of a list: the owner, and some contributors.
+        package let logs: [LogID]
         /// The contributors without such a log. They are asked for each list.
         package let unlogged: Set<String>
 
@@ -112,7 +112,7 @@ package final class Catalog: Sendable {
             guard let owner, owner.logsItsFields else { return nil }
             let sources = all.filter { $0.contribution != nil || $0.service == owner.service }
             self.owner = owner.service
-            logs = sources.filter(\.logsItsFields).map(\.service)
+            logs = sources.filter(\.logsItsFields).flatMap(\.logs)
             unlogged = Set(sources.lazy.filter { !$0.logsItsFields }.map(\.service))
         }
     }
@@ -124,6 +124,9 @@ package final class Catalog: Sendable {
         package struct Source: Hashable, Sendable {
             package let service: String
             let form: Int
+
+            /// The log with the changes of its fields.
+            package var log: LogID { LogID(service) }
 
             init(_ service: String, _ contribution: Contribution) {
                 self.service = service
@@ -221,6 +224,9 @@ extension ShownObject {
 }
 
 extension Manifest {
+    /// The service's event logs.
+    package var logs: [LogID] { hasEventLog ? [LogID(service)] : [] }
+
     /// True if the service's log has an entry for each change of its fields.
     package var logsItsFields: Bool { hasEventLog && logsWhatRoomsShow }
 

@@ -19,7 +19,7 @@ package final class Directory: Sendable {
     private let announcementPause: Duration
     private let announcements: AnnouncementLog
     private let onAnnouncement: @Sendable (Manifest) -> Void
-    private let onHead: @Sendable (_ service: String, LogPosition) -> Void
+    private let onHead: @Sendable (LogID, LogPosition) -> Void
     let onForgotten: @Sendable (_ service: String) -> Void
 
     /// The limit of services. On a bus whose peers share a token, each of them can announce any name.
@@ -38,7 +38,7 @@ package final class Directory: Sendable {
     ///   - ownLimits: the names of the gateway's own rate limits.
     ///   - logs: receives the entries of every service's log, on the loop.
     ///   - onAnnouncement: called with each announcement, even if it changes nothing, on any thread.
-    ///   - onHead: receives the end of the service's log, after `onAnnouncement`, even for a log that is not
+    ///   - onHead: receives the head of a log, after `onAnnouncement`, even for a log that is not
     ///     followed here.
     ///   - onForgotten: called with each service that was removed, on any thread.
     package init(
@@ -46,7 +46,7 @@ package final class Directory: Sendable {
         clock: any WallClock = SystemClock(), log: Logger, faults: AnswerFaults,
         announcementPause: Duration = AnnouncementThrottle.pause, ownLimits: Set<String> = [], logs: any LogReceiver,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
-        onHead: @escaping @Sendable (_ service: String, LogPosition) -> Void = { _, _ in },
+        onHead: @escaping @Sendable (LogID, LogPosition) -> Void = { _, _ in },
         onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
     ) {
         state = Mutex(DirectoryState(catalog: catalog))
@@ -103,7 +103,10 @@ package final class Directory: Sendable {
     ///
     /// - Returns: the services that are still missing.
     package func settle(with services: Set<String>, within limit: Duration) async -> Set<String> {
-        await followers.settle(within: limit) { services.union(self.catalog.streams) }
+        let missing = await followers.settle(within: limit) {
+            Set(services.map { LogID($0) }).union(self.catalog.logs)
+        }
+        return Set(missing.map(\.service))
     }
 
     /// Stops, and returns once the file is written.
@@ -118,11 +121,11 @@ package final class Directory: Sendable {
     }
 
     /// Notes that this entry exists: a client or service already knows of it.
-    package func expect(_ position: StreamPosition) {
-        followers[position.stream]?.expect(position.seq)
+    package func expect(_ position: EntryPosition) {
+        followers[position.log]?.expect(position.seq)
     }
 
-    /// Asks every service to announce itself. An announcement also contains the end of the service's log.
+    /// Asks every service to announce itself. An announcement also contains the head of the service's log.
     func discover() {
         do throws(BusError) {
             try bus.publish(Subject.discover, JSONValue.emptyObject)
@@ -146,9 +149,11 @@ package final class Directory: Sendable {
         guard learn(manifest) else { return }
         announcements.noteMistakes(in: announcement, catalog)
         if !isKnown { noteHeard(manifest.service) }
-        followers[manifest.service]?.announced(announcement.head)
-        onHead(manifest.service, announcement.head)
-        if !manifest.hasEventLog { followers.noteSettled(manifest.service) }
+        for (logID, head) in announcement.heads {
+            followers[logID]?.announced(head)
+            onHead(logID, head)
+        }
+        if manifest.logs.isEmpty { followers.noteSettled(LogID(manifest.service)) }
         keep(manifest)
     }
 
@@ -169,24 +174,26 @@ package final class Directory: Sendable {
             return learn(manifest)
         }
         let hasRoom = state.withLock { state in
-            state.catalog.manifests[name] != nil || followers[name] != nil
-                || max(state.catalog.manifests.count, followers.count) < Self.maxServices
+            let followed = followers.services
+            return state.catalog.manifests[name] != nil || followed.contains(name)
+                || max(state.catalog.manifests.count, followed.count) < Self.maxServices
         }
         guard hasRoom else {
             noteRefused(name, "there are \(Self.maxServices) services already")
             announcements.noteTooMany(Self.maxServices, name)
             return false
         }
-        // Follow the log first: whoever finds the service in the catalog may expect one of its
+        // Follow the logs first: whoever finds the service in the catalog may expect one of its
         // entries.
-        let isFollowed = manifest.hasEventLog && followers.follow(name, isRequired: catalog.isRequired(name))
+        let isRequired = catalog.isRequired(name)
+        let followed = manifest.logs.filter { followers.follow($0, isRequired: isRequired) }
         let isUnknown = state.withLock { state -> Bool? in
             // Check again: another thread may have added a service with the same claims meanwhile, or removed this one.
-            guard state.catalog.conflict(with: manifest) == nil, !isFollowed || followers[name] != nil else {
+            guard state.catalog.conflict(with: manifest) == nil, followed.allSatisfy({ followers[$0] != nil }) else {
                 return nil
             }
             // An earlier version of the service may have had a log.
-            if !manifest.hasEventLog, followers[name] != nil { followers.remove(name) }
+            if manifest.logs.isEmpty, followers.services.contains(name) { followers.remove(name) }
             defer { state.catalog = state.catalog.adding(manifest) }
             // Only a changed manifest clears the refusal. An older instance may repeat its manifest while that of a
             // newer instance is refused.

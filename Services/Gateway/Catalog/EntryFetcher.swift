@@ -25,9 +25,9 @@ package struct EntryFetcher: Sendable {
         return try await bus.askForAll(Subject.roomIDs, context, of: "Rooms") { _ in }.compactMap(\.string) + [""]
     }
 
-    /// Returns the end of each of these logs, without those whose owner does not reply.
-    package func heads(of streams: [String], by deadline: LoopInstant) async -> [String: LogPosition] {
-        await client.heads(of: streams, within: deadline - .now())
+    /// Returns the head of each of these logs, without those whose owner does not reply.
+    package func heads(of logs: [LogID], by deadline: LoopInstant) async -> [LogID: LogPosition] {
+        await client.heads(of: logs, within: deadline - .now())
     }
 
     /// Returns entries of these rooms after a position.
@@ -37,7 +37,7 @@ package struct EntryFetcher: Sendable {
     /// - Returns: some of the entries, and the position up to which they are complete; nil if the log no
     ///   longer contains the given position.
     package func entries(
-        of stream: String, since position: LogPosition, through end: Int, ofRooms roomIDs: [String], for caller: Caller,
+        of logID: LogID, since position: LogPosition, through end: Int, ofRooms roomIDs: [String], for caller: Caller,
         by deadline: LoopInstant
     ) async throws(ServiceError) -> (entries: [LogEntry], through: Int)? {
         // More rooms than one request can name take several requests, each up to the end.
@@ -50,7 +50,7 @@ package struct EntryFetcher: Sendable {
             let query = LogQuery(after: position, through: end, roomIDs: rooms)
             let context = BusContext(
                 requestID: "sync", caller: caller.json, timeout: deadline - .now(), isQuestion: true)
-            let page = try await client.page(of: stream, query, context)
+            let page = try await client.page(of: logID, query, context)
             guard page.isKnown, page.head.databaseID == position.databaseID else { return nil }
             entries += page.entries
             through = min(through, page.through)
@@ -70,7 +70,7 @@ package struct EntryFetcher: Sendable {
     /// - Returns: the position before them, and the entries; nil if there are none or a request fails. A failed request
     ///   is not retried, as the owner is asked again when a client needs entries.
     package func newest(
-        of stream: String, to end: LogPosition, maxCount: Int, maxBytes: Int
+        of logID: LogID, to end: LogPosition, maxCount: Int, maxBytes: Int
     ) async -> (start: LogPosition, entries: [LogEntry])? {
         // Request one entry more than is kept: its position is the one before the others.
         var since = max(0, end.seq - maxCount - 1)
@@ -78,7 +78,7 @@ package struct EntryFetcher: Sendable {
         var entries: [LogEntry] = []
         var bytes = 0
         while since < end.seq {
-            guard let page = try? await client.page(of: stream, LogQuery(since: since, through: end.seq)),
+            guard let page = try? await client.page(of: logID, LogQuery(since: since, through: end.seq)),
                 page.head.databaseID == end.databaseID,
                 let last = page.entries.last?.seq
             else { return nil }

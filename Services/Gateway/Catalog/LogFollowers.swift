@@ -1,3 +1,4 @@
+import ParlorContracts
 import ParlorEventLog
 import ParlorLogging
 import ParlorMessageBus
@@ -10,21 +11,20 @@ import Synchronization
 package protocol LogReceiver: Sendable {
     /// Called when following starts after this position: at the beginning, or because the log was
     /// replaced.
-    func start(_ stream: String, after position: LogPosition)
+    func start(_ logID: LogID, after position: LogPosition)
     /// - Parameter entries: at least one; each log's entries are passed in order, each once.
-    func receive(_ entries: [LogEntry], of stream: String)
+    func receive(_ entries: [LogEntry], of logID: LogID)
     /// Called when a log is no longer followed because its service was removed. `start` may not have been called for it
     /// yet. If the service returns, `start` is called again.
-    func end(_ stream: String)
+    func end(_ logID: LogID)
 }
 
 /// Follows the logs of the services that have one.
 final class LogFollowers: Sendable {
     private struct State {
-        var followers: [String: LogFollower] = [:]
-        /// The services that announced themselves and, if they have a log, are followed from a known
-        /// position.
-        var settled: Set<String> = []
+        var followers: [LogID: LogFollower] = [:]
+        /// The logs that are followed from a known position, and those that services announced that they do not have.
+        var settled: Set<LogID> = []
     }
 
     private let state = Mutex(State())
@@ -48,68 +48,70 @@ final class LogFollowers: Sendable {
         self.receiver = receiver
     }
 
-    var count: Int { state.withLock { $0.followers.count } }
+    /// The services of the followed logs.
+    var services: Set<String> { state.withLock { Set($0.followers.keys.map(\.service)) } }
 
-    subscript(service: String) -> LogFollower? { state.withLock { $0.followers[service] } }
+    subscript(logID: LogID) -> LogFollower? { state.withLock { $0.followers[logID] } }
 
-    /// Follows a service's log from now on, until `remove`. If the bus refuses the subscription, the next
+    /// Follows a log from now on, until `remove`. If the bus refuses the subscription, the next
     /// announcement tries again.
     ///
-    /// - Parameter isRequired: true if its log may be replaced at any time, as by the restore of a backup.
+    /// - Parameter isRequired: true if the log may be replaced at any time, as by the restore of a backup.
     /// - Returns: true if it is followed.
-    func follow(_ service: String, isRequired: Bool) -> Bool {
-        guard self[service] == nil else { return true }
+    func follow(_ logID: LogID, isRequired: Bool) -> Bool {
+        guard self[logID] == nil else { return true }
         let follower = LogFollower(
-            service, bus: bus, on: loop, log: log, faults: faults,
+            logID, bus: bus, on: loop, log: log, faults: faults,
             restartInterval: isRequired ? .zero : Self.restartInterval,
-            deliver: { [receiver] in receiver.receive($0, of: service) },
+            deliver: { [receiver] in receiver.receive($0, of: logID) },
             onStart: { [receiver, weak self] position in
-                receiver.start(service, after: position)
-                self?.noteSettled(service)
+                receiver.start(logID, after: position)
+                self?.noteSettled(logID)
             })
         do throws(BusError) {
             try follower.start()
         } catch {
-            log.error("a service cannot be followed", ["log": service, "error": "\(error)"])
+            log.error("a service cannot be followed", ["log": logID.name, "error": "\(error)"])
             return false
         }
         // Another thread may have added a follower meanwhile.
         let kept = state.withLock { state in
-            let kept = state.followers[service] ?? follower
-            state.followers[service] = kept
+            let kept = state.followers[logID] ?? follower
+            state.followers[logID] = kept
             return kept
         }
         if kept !== follower { follower.stop() }
         return true
     }
 
-    func noteSettled(_ service: String) { state.withLock { _ = $0.settled.insert(service) } }
+    func noteSettled(_ logID: LogID) { state.withLock { _ = $0.settled.insert(logID) } }
 
-    /// Returns once all of these services are settled; also at the time limit, or if the task is cancelled.
+    /// Returns once all of these logs are settled; also at the time limit, or if the task is cancelled.
     ///
-    /// - Parameter services: called again until then, as more services may announce themselves.
-    /// - Returns: the services that are still missing.
-    func settle(within limit: Duration, _ services: () -> Set<String>) async -> Set<String> {
+    /// - Parameter logs: called again until then, as more services may announce themselves.
+    /// - Returns: the logs that are still missing.
+    func settle(within limit: Duration, _ logs: () -> Set<LogID>) async -> Set<LogID> {
         let end = LoopInstant.now() + limit
         while true {
-            let missing = services().subtracting(state.withLock { $0.settled })
+            let missing = logs().subtracting(state.withLock { $0.settled })
             if missing.isEmpty || LoopInstant.now() >= end || Task.isCancelled { return missing }
             try? await Task.sleep(for: Self.settlingInterval)  // cancelled: the loop ends
         }
     }
 
-    /// Stops following the log of a removed service, and reports its end. If the service returns, its log starts like
-    /// that of a new one. Calls for one service must not overlap.
+    /// Stops following the logs of a removed service, and reports their ends. If the service returns, its logs start like
+    /// those of a new one. Calls for one service must not overlap.
     func remove(_ service: String) {
-        let follower = state.withLock { state in
-            state.settled.remove(service)
-            return state.followers[service]
+        let followers = state.withLock { state in
+            state.settled = state.settled.filter { $0.service != service }
+            return state.followers.filter { $0.key.service == service }
         }
-        guard let follower else { return }
-        // Stop it before another follower can be added, so that the new log starts after this one ends.
-        follower.stop()
-        loop.execute { [receiver] in receiver.end(service) }
-        state.withLock { $0.followers[service] = nil }
+        for (logID, follower) in followers {
+            // Stop it before another follower can be added, so that the new log starts after this one ends.
+            follower.stop()
+            loop.execute { [receiver] in receiver.end(logID) }
+            state.withLock { $0.followers[logID] = nil }
+        }
     }
 
     /// Stops following all logs.

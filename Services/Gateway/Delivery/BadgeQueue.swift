@@ -5,7 +5,7 @@ import ParlorContracts
 struct BadgeQueue {
     struct Pending {
         let event: Replay.Event
-        let position: StreamPosition
+        let position: EntryPosition
     }
 
     /// The limit of waiting badges of one person. Beyond it, a later event of a room replaces an earlier one.

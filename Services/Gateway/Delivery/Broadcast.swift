@@ -12,34 +12,28 @@ package final class Broadcast: Sendable {
         let packet: OutgoingPacket?
     }
 
-    let position: StreamPosition
+    let position: EntryPosition
     let entry: LogEntry
     let items: [Item]
+    /// The message that this entry deletes; nil for nearly all entries.
+    let deletedMessageID: String?
 
     var roomID: String { entry.roomID }
     var participants: [String] { entry.participants }
 
     /// - Parameter sending: returns the events of the entry that are sent.
-    init(_ entry: LogEntry, of stream: String, sending: Emitters.Filter = \.emissions) {
-        position = StreamPosition(stream: stream, seq: entry.seq)
+    init(_ entry: LogEntry, of logID: LogID, sending: Emitters.Filter = \.emissions) {
+        position = EntryPosition(log: logID, seq: entry.seq)
         self.entry = entry
         items = sending(entry).map { emission in
             Item(
                 emission: emission,
                 packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)
         }
+        deletedMessageID = entry.fact?.deletedMessageID
     }
 
     func logPosition(in databaseID: String) -> LogPosition { LogPosition(after: entry, in: databaseID) }
-
-    /// The message that this entry deletes; nil for nearly all entries.
-    var deletedMessage: String? {
-        // The name is known without parsing the fact of each entry.
-        guard items.first?.emission.event == "message:deleted", case .messageDeleted(let id) = entry.fact else {
-            return nil
-        }
-        return id
-    }
 
     /// The person whose typing ends, because this entry is the message that they typed.
     var endsTypingOf: String? { items.lazy.compactMap(\.emission.endsTypingOf).first }

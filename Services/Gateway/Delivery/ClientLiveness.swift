@@ -8,18 +8,18 @@ import ParlorReactor
 package struct ClientLiveness {
     /// The time at which the client last answered a ping, connected or sent an event.
     private(set) var lastActiveAt: LoopInstant
-    /// The position of each stream's fan-out when the latest unanswered ping was sent.
-    private var pinged: [String: Int]?
-    private var confirmed: [String: Int] = [:]
+    /// The position of each log's fan-out when the latest unanswered ping was sent.
+    private var pinged: [LogID: Int]?
+    private var confirmed: [LogID: Int] = [:]
 
     init(at now: LoopInstant) { lastActiveAt = now }
 
-    /// Returns the position up to which the client certainly has what the stream sent to it; 0 if none is certain.
-    func confirmed(of stream: String) -> Int { confirmed[stream] ?? 0 }
+    /// Returns the position up to which the client certainly has the log's events; 0 if none is certain.
+    func confirmed(of logID: LogID) -> Int { confirmed[logID] ?? 0 }
 
     package mutating func noteEvent(at now: LoopInstant) { lastActiveAt = now }
 
-    mutating func notePing(after reached: [String: Int]) { pinged = reached }
+    mutating func notePing(after reached: [LogID: Int]) { pinged = reached }
 
     package mutating func noteAnswer(at now: LoopInstant) {
         lastActiveAt = now
@@ -27,10 +27,10 @@ package struct ClientLiveness {
         pinged = nil
     }
 
-    /// Notes that a stream has ended: if it starts again, its positions may be those of another log.
-    mutating func noteEnd(of stream: String) {
-        pinged?[stream] = nil
-        confirmed[stream] = nil
+    /// Notes that a log has ended: if it starts again, its positions may be those of another log.
+    mutating func noteEnd(of logID: LogID) {
+        pinged?[logID] = nil
+        confirmed[logID] = nil
     }
 
     /// Notes that the client has joined a room: earlier pings prove nothing about that room's events.

@@ -9,7 +9,7 @@ package final class DeliveryMetrics: Sendable {
     private let metrics: Metrics
     private let clock: any WallClock
     /// The last entry of each log that was passed to the loops.
-    private let followed = Mutex<[String: Int]>([:])
+    private let followed = Mutex<[LogID: Int]>([:])
 
     package init(_ metrics: Metrics, clock: any WallClock) {
         self.metrics = metrics
@@ -21,13 +21,13 @@ package final class DeliveryMetrics: Sendable {
 
     /// Notes the position up to which a log is followed. The lag is the difference to the service's
     /// `parlor_log_seq`.
-    func note(_ seq: Int, of stream: String) {
-        let isNew = followed.withLock { $0.updateValue(seq, forKey: stream) == nil }
+    func note(_ seq: Int, of logID: LogID) {
+        let isNew = followed.withLock { $0.updateValue(seq, forKey: logID) == nil }
         guard isNew else { return }
         metrics.gauge(
             "parlor_followed_seq", "Newest fanned-out entry of a service's event log.",
-            labels: ["service": stream]
-        ) { [weak self] in Double(self?.followed.withLock { $0[stream] } ?? 0) }
+            labels: ["service": logID.name]
+        ) { [weak self] in Double(self?.followed.withLock { $0[logID] } ?? 0) }
     }
 
     /// Notes that a loop's sockets have been sent the entry.

@@ -1,3 +1,4 @@
+import ParlorContracts
 import ParlorEventLog
 import ParlorGatewayPresence
 import ParlorReactor
@@ -5,10 +6,10 @@ import Synchronization
 
 /// Receives entries for the clients of every loop. Calls from one thread keep their order.
 protocol BroadcastSink: Sendable {
-    func start(_ stream: String, after position: LogPosition)
-    func end(_ stream: String)
+    func start(_ logID: LogID, after position: LogPosition)
+    func end(_ logID: LogID)
     func deliver(_ broadcasts: [Broadcast])
-    func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition)
+    func backfill(_ logID: LogID, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition)
 }
 
 /// Passes everything to each loop's delivery: directly on the caller's loop, queued on the others.
@@ -23,12 +24,12 @@ package final class Fanout: BroadcastSink {
         set { all.withLock { $0 = newValue } }
     }
 
-    func start(_ stream: String, after position: LogPosition) {
-        for delivery in loops { delivery.enter { $0.start(stream, after: position) } }
+    func start(_ logID: LogID, after position: LogPosition) {
+        for delivery in loops { delivery.enter { $0.start(logID, after: position) } }
     }
 
-    func end(_ stream: String) {
-        for delivery in loops { delivery.enter { $0.end(stream) } }
+    func end(_ logID: LogID) {
+        for delivery in loops { delivery.enter { $0.end(logID) } }
     }
 
     func deliver(_ broadcasts: [Broadcast]) {
@@ -36,8 +37,8 @@ package final class Fanout: BroadcastSink {
         for delivery in loops { delivery.enter(deliver) }
     }
 
-    func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
-        for delivery in loops { delivery.enter { $0.backfill(stream, entries, from: start, to: end) } }
+    func backfill(_ logID: LogID, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
+        for delivery in loops { delivery.enter { $0.backfill(logID, entries, from: start, to: end) } }
     }
 
     /// Delivers a change of presence or typing.

@@ -52,34 +52,34 @@ package final class LogPipeline: LogReceiver {
     /// Begins to pass on a log's entries, after this position. Caches and loops learn of the start before the first
     /// `receive`. Then the entries just before the position are fetched. So if a restart of this gateway disconnected
     /// clients, they are caught up from memory.
-    package func start(_ stream: String, after position: LogPosition) {
-        fields.start(stream, after: position)
-        cache.start(stream, after: position)
-        metrics.note(position.seq, of: stream)
-        sink.start(stream, after: position)
+    package func start(_ logID: LogID, after position: LogPosition) {
+        fields.start(logID, after: position)
+        cache.start(logID, after: position)
+        metrics.note(position.seq, of: logID)
+        sink.start(logID, after: position)
         Task {
             let newest = await missed.newest(
-                of: stream, to: position, maxCount: ReplayBuffer.generationSize, maxBytes: ReplayBuffer.generationBytes)
+                of: logID, to: position, maxCount: ReplayBuffer.generationSize, maxBytes: ReplayBuffer.generationBytes)
             guard let newest else { return }
-            let sending = missed.emitters.filter(of: stream)
-            let broadcasts = newest.entries.map { Broadcast($0, of: stream, sending: sending) }
-            sink.backfill(stream, broadcasts, from: newest.start, to: position)
+            let sending = missed.emitters.filter(of: logID.service)
+            let broadcasts = newest.entries.map { Broadcast($0, of: logID, sending: sending) }
+            sink.backfill(logID, broadcasts, from: newest.start, to: position)
         }
     }
 
     /// Ends a log because its service was removed. The caches keep the log's position. Lists composed from now on lack
     /// the service's fields. If the service returns, `start` drops these lists.
-    package func end(_ stream: String) { sink.end(stream) }
+    package func end(_ logID: LogID) { sink.end(logID) }
 
-    package func receive(_ entries: [LogEntry], of stream: String) {
-        let sending = missed.emitters.filter(of: stream)
-        let broadcasts = entries.map { Broadcast($0, of: stream, sending: sending) }
+    package func receive(_ entries: [LogEntry], of logID: LogID) {
+        let sending = missed.emitters.filter(of: logID.service)
+        let broadcasts = entries.map { Broadcast($0, of: logID, sending: sending) }
         // Update the fields before the list cache, which knows how far the log is followed.
-        fields.note(entries, of: stream)
-        cache.note(entries, of: stream)
-        if let last = entries.last { metrics.note(last.seq, of: stream) }
+        fields.note(entries, of: logID)
+        cache.note(entries, of: logID)
+        if let last = entries.last { metrics.note(last.seq, of: logID) }
         for (entry, broadcast) in zip(entries, broadcasts) {
-            log.debug("fanned out", ["request": entry.requestID ?? "", "stream": stream, "seq": entry.seq])
+            log.debug("fanned out", ["request": entry.requestID ?? "", "log": logID.name, "seq": entry.seq])
             guard let userID = broadcast.endsTypingOf else { continue }
             let member = RoomMember(roomID: broadcast.roomID, userID: userID)
             presence.onLoop { $0.endTyping(member) }

@@ -27,10 +27,10 @@ package actor LoopDelivery: LoopPart {
     private var acks = PendingAcks()
     private var lastAck = 0
     private var buffer = ReplayBuffer()
-    /// The position from which each stream is followed.
-    private var starts: [String: LogPosition] = [:]
-    /// The last position of each stream that ended because its service was removed.
-    private var ends: [String: LogPosition] = [:]
+    /// The position from which each log is followed.
+    private var starts: [LogID: LogPosition] = [:]
+    /// The last position of each log that ended because its service was removed.
+    private var ends: [LogID: LogPosition] = [:]
     private var badges = BadgeQueue()
     private var joins = JoinWatch()
     private let lagging: LaggingClients
@@ -38,7 +38,7 @@ package actor LoopDelivery: LoopPart {
     private let pacing: BroadcastPacing
 
     package nonisolated var delivery: LoopDelivery { self }
-    /// The limit for holding an ack. The stream may be stuck, but the write is done.
+    /// The limit for holding an ack. The log may be stuck, but the write is done.
     static let maxHold: Duration = .seconds(2)
 
     package init(
@@ -83,7 +83,7 @@ package actor LoopDelivery: LoopPart {
         let subscriber = subscriber.object
         guard subscriber.isConnected else { return }
         subscriber.seen = acks.reached
-        subscriber.unfollowed = unfollowedStreams
+        subscriber.unfollowed = unfollowedLogs
         audience.add(subscriber)
     }
 
@@ -121,13 +121,13 @@ package actor LoopDelivery: LoopPart {
     }
 
     /// The logs that services are known to have, but that are not followed yet.
-    var unfollowedStreams: Set<String> {
-        Set(directory.catalog.streams.filter { buffer.position(of: $0) == nil })
+    var unfollowedLogs: Set<LogID> {
+        Set(directory.catalog.logs.filter { buffer.position(of: $0) == nil })
     }
 
     // MARK: Events to clients
 
-    /// Sends the events of a stream's entries to their sockets. The loop combines the events of a turn into one
+    /// Sends the events of a log's entries to their sockets. The loop combines the events of a turn into one
     /// write for each socket, and copies a broadcast only once.
     func deliver(_ broadcasts: [Broadcast]) {
         for broadcast in broadcasts {
@@ -147,12 +147,12 @@ package actor LoopDelivery: LoopPart {
 
     func deliver(_ change: Presence.Change) { lagging.send(change, to: audience.room(change.member.roomID)) }
 
-    /// Starts with a stream after this position; earlier entries are not sent any more.
-    func start(_ stream: String, after position: LogPosition) {
-        let isAnother = starts.updateValue(position, forKey: stream) != nil || hasGrown(stream, to: position)
-        buffer.start(stream, after: position)
-        let passed = acks.reach(StreamPosition(stream: stream, seq: position.seq))
-        for subscriber in audience.everyone where isAnother || subscriber.unfollowed.contains(stream) {
+    /// Starts with a log after this position; earlier entries are not sent any more.
+    func start(_ logID: LogID, after position: LogPosition) {
+        let isAnother = starts.updateValue(position, forKey: logID) != nil || hasGrown(logID, to: position)
+        buffer.start(logID, after: position)
+        let passed = acks.reach(EntryPosition(log: logID, seq: position.seq))
+        for subscriber in audience.everyone where isAnother || subscriber.unfollowed.contains(logID) {
             // The client got entries of a log that was replaced since, or missed entries before the start. It
             // reconnects with its cursor, and is caught up correctly.
             subscriber.socket.closeTransport()
@@ -162,31 +162,31 @@ package actor LoopDelivery: LoopPart {
         for ack in passed { ack.release() }
     }
 
-    /// Returns true if a stream that has ended got entries since. Connected clients were not sent them.
-    private func hasGrown(_ stream: String, to position: LogPosition) -> Bool {
-        guard let end = ends.removeValue(forKey: stream) else { return false }
+    /// Returns true if a log that has ended got entries since. Connected clients were not sent them.
+    private func hasGrown(_ logID: LogID, to position: LogPosition) -> Bool {
+        guard let end = ends.removeValue(forKey: logID) else { return false }
         return end.databaseID == position.databaseID && end.seq < position.seq
     }
 
-    /// Ends a stream, whose service was removed. If the same log starts again with new entries, the connected
+    /// Ends a log, whose service was removed. If the same log starts again with new entries, the connected
     /// sockets are closed; otherwise they stay connected.
-    func end(_ stream: String) {
-        // Bound the number of ended streams. A forgotten one counts as unchanged when it starts again.
+    func end(_ logID: LogID) {
+        // Bound the number of ended logs. A forgotten one counts as unchanged when it starts again.
         if ends.count >= Directory.maxServices { ends = [:] }
-        ends[stream] = buffer.position(of: stream)
-        buffer.end(stream)
-        starts[stream] = nil
+        ends[logID] = buffer.position(of: logID)
+        buffer.end(logID)
+        starts[logID] = nil
         for subscriber in audience.everyone {
-            subscriber.seen[stream] = nil
-            subscriber.unfollowed.remove(stream)
-            subscriber.liveness.noteEnd(of: stream)
+            subscriber.seen[logID] = nil
+            subscriber.unfollowed.remove(logID)
+            subscriber.liveness.noteEnd(of: logID)
         }
-        for ack in acks.end(stream) { ack.release() }
+        for ack in acks.end(logID) { ack.release() }
     }
 
-    /// Adds the entries that a stream had before the position from which it is followed.
-    func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
-        buffer.backfill(stream, entries, from: start, to: end)
+    /// Adds the entries that a log had before the position from which it is followed.
+    func backfill(_ logID: LogID, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
+        buffer.backfill(logID, entries, from: start, to: end)
     }
 
     /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
@@ -233,10 +233,10 @@ package actor LoopDelivery: LoopPart {
 
     /// Sends to the sockets that were in the audience when the entry was fanned out. Later ones have been
     /// caught up with it, or had no cursor.
-    private func send(_ data: JSONValue?, of emission: Emission, to userID: String, _ position: StreamPosition) {
+    private func send(_ data: JSONValue?, of emission: Emission, to userID: String, _ position: EntryPosition) {
         guard let data else { return log.error("an event could not be composed", ["event": emission.event]) }
         let packet = OutgoingPacket.event(emission.event, [data])
-        for subscriber in audience.person(userID) where subscriber.seen[position.stream] ?? 0 < position.seq {
+        for subscriber in audience.person(userID) where subscriber.seen[position.log] ?? 0 < position.seq {
             subscriber.socket.send(packet)
         }
     }
@@ -247,14 +247,14 @@ package actor LoopDelivery: LoopPart {
     /// has. So an event reaches the client that caused it before the ack does. The wait is limited by
     /// `maxHold` and the deadline.
     package func afterFanout(
-        of position: StreamPosition?, by deadline: LoopInstant, _ goOn: @escaping () -> Void
+        of position: EntryPosition?, by deadline: LoopInstant, _ goOn: @escaping () -> Void
     ) {
         guard let position, !acks.hasReached(position) else { return goOn() }
         directory.expect(position)
         hold(goOn, until: position, for: min(Self.maxHold, deadline - .now()))
     }
 
-    private func hold(_ goOn: @escaping () -> Void, until position: StreamPosition, for limit: Duration) {
+    private func hold(_ goOn: @escaping () -> Void, until position: EntryPosition, for limit: Duration) {
         lastAck += 1
         let id = lastAck
         let timer = loop.schedule(after: limit) { [weak self] in
@@ -264,19 +264,19 @@ package actor LoopDelivery: LoopPart {
     }
 
     /// Waits for the fan-out of a position, like `afterFanout`.
-    package func fannedOut(_ position: StreamPosition?, by deadline: LoopInstant) async {
+    package func fannedOut(_ position: EntryPosition?, by deadline: LoopInstant) async {
         guard let position, !acks.hasReached(position) else { return }
         await withCheckedContinuation { continuation in
             afterFanout(of: position, by: deadline) { continuation.resume() }
         }
     }
 
-    private func timeOut(_ id: Int, at position: StreamPosition, after limit: Duration) {
+    private func timeOut(_ id: Int, at position: EntryPosition, after limit: Duration) {
         guard let ack = acks.remove(id, at: position) else { return }
         if position.seq != Self.anyStart {
             log.warning(
                 "an answer comes before its event",
-                ["stream": position.stream, "seq": position.seq, "ms": limit.milliseconds])
+                ["log": position.log.name, "seq": position.seq, "ms": limit.milliseconds])
         }
         ack.release()
     }
@@ -285,23 +285,21 @@ package actor LoopDelivery: LoopPart {
     private static let anyStart = 0
 
     /// Returns once the log is followed, or at the deadline; at once if no service is known to have it.
-    func start(of stream: String, by deadline: LoopInstant) async {
-        guard buffer.position(of: stream) == nil, directory.catalog.manifests[stream]?.hasEventLog == true else {
-            return
-        }
+    func start(of logID: LogID, by deadline: LoopInstant) async {
+        guard buffer.position(of: logID) == nil, directory.catalog.logs.contains(logID) else { return }
         await withCheckedContinuation { continuation in
             hold(
-                { continuation.resume() }, until: StreamPosition(stream: stream, seq: Self.anyStart),
+                { continuation.resume() }, until: EntryPosition(log: logID, seq: Self.anyStart),
                 for: deadline - .now())
         }
     }
 
     // MARK: Positions and evidence
 
-    /// The position up to which each stream was fanned out.
-    package var positions: [String: LogPosition] { buffer.positions }
+    /// The position up to which each log was fanned out.
+    package var positions: [LogID: LogPosition] { buffer.positions }
 
-    func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
+    func position(of logID: LogID) -> LogPosition? { buffer.position(of: logID) }
 
     /// Begins to count the events that the room's sockets are sent, for a join. `endJoin` follows.
     ///
@@ -312,16 +310,16 @@ package actor LoopDelivery: LoopPart {
     /// Returns the number of events of a room that is being joined.
     package func eventsDuringJoin(of roomID: String) -> Int { joins.events(of: roomID) }
 
-    /// Returns a socket's earlier cursor with exactly the streams that are followed now. A stream that started later is
-    /// set to its start, as it had sent the socket nothing before. Streams that have ended are left out.
+    /// Returns a socket's earlier cursor with exactly the logs that are followed now. A log that started later is
+    /// set to its start, as it had sent the socket nothing before. Logs that have ended are left out.
     func adapted(_ cursor: SyncCursor) -> SyncCursor {
         SyncCursor(
-            streams: Dictionary(
-                uniqueKeysWithValues: starts.map { ($0.key, cursor.streams[$0.key] ?? .init(position: $0.value)) }))
+            logs: Dictionary(
+                uniqueKeysWithValues: starts.map { ($0.key, cursor.logs[$0.key] ?? .init(position: $0.value)) }))
     }
 
-    func entries(of stream: String, since position: LogPosition, for userID: String) -> ReplayBuffer.Lookup {
-        buffer.entries(of: stream, since: position, for: userID)
+    func entries(of logID: LogID, since position: LogPosition, for userID: String) -> ReplayBuffer.Lookup {
+        buffer.entries(of: logID, since: position, for: userID)
     }
 
     /// Notes that a ping is sent to the client, after everything that was sent before.
@@ -335,7 +333,7 @@ package actor LoopDelivery: LoopPart {
                 .prefix(OpenRoomQuestion.maxSockets).map { subscriber in
                     SocketEvidence(
                         age: (now - subscriber.liveness.lastActiveAt).milliseconds,
-                        confirmed: subscriber.liveness.confirmed(of: question.stream))
+                        confirmed: subscriber.liveness.confirmed(of: question.log))
                 }
         }
     }

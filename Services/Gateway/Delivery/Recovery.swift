@@ -195,11 +195,11 @@ package struct Recovery: Sendable {
         else { return nil }
         while true {
             switch replay.next() {
-            case .fetch(let stream, let since, let through):
-                guard case .found(let entries) = delivery.entries(of: stream, since: since, for: userID) else {
+            case .fetch(let logID, let since, let through):
+                guard case .found(let entries) = delivery.entries(of: logID, since: since, for: userID) else {
                     return nil
                 }
-                replay.supply(stream, entries, through: through)
+                replay.supply(logID, entries, through: through)
             case .page(let page):
                 let packets = page.events.compactMap(\.item.packet)
                 // Events without a packet have to be composed first.
@@ -212,28 +212,28 @@ package struct Recovery: Sendable {
     /// Returns true once this loop has fanned out up to a cursor's positions. A log in the cursor may not be followed
     /// yet, if its service has been away since this gateway started. Then the method waits for the log until the
     /// deadline. The cursor may also come from a gateway that was ahead of this one. Then the method waits up to
-    /// `maxHold`, for all streams together.
+    /// `maxHold`, for all logs together.
     private func hasReached(
         _ cursor: SyncCursor, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async -> Bool {
-        func isBehind(_ stream: String, _ state: SyncCursor.StreamState) -> Bool? {
-            guard let here = delivery.position(of: stream), here.databaseID == state.position.databaseID else {
+        func isBehind(_ logID: LogID, _ state: SyncCursor.LogState) -> Bool? {
+            guard let here = delivery.position(of: logID), here.databaseID == state.position.databaseID else {
                 return nil
             }
             return here.seq < state.position.seq
         }
-        for stream in cursor.streams.keys { await delivery.start(of: stream, by: deadline) }
-        var behind: [StreamPosition] = []
-        for (stream, state) in cursor.streams {
-            guard let isBehind = isBehind(stream, state) else { return false }
-            if isBehind { behind.append(StreamPosition(stream: stream, seq: state.position.seq)) }
+        for logID in cursor.logs.keys { await delivery.start(of: logID, by: deadline) }
+        var behind: [EntryPosition] = []
+        for (logID, state) in cursor.logs {
+            guard let isBehind = isBehind(logID, state) else { return false }
+            if isBehind { behind.append(EntryPosition(log: logID, seq: state.position.seq)) }
         }
         let deadline = min(deadline, LoopInstant.now() + LoopDelivery.maxHold)
         for position in behind {
             guard .now() < deadline else { return false }
             await delivery.fannedOut(position, by: deadline)
         }
-        return cursor.streams.allSatisfy { isBehind($0.key, $0.value) == false }
+        return cursor.logs.allSatisfy { isBehind($0.key, $0.value) == false }
     }
 
     /// - Parameter rooms: the rooms whose entries are requested. They are found once for each round, when its end
@@ -246,20 +246,21 @@ package struct Recovery: Sendable {
         while true {
             switch replay.next() {
             case .page(let page): return page
-            case .fetch(let stream, let since, let through):
-                switch delivery.entries(of: stream, since: since, for: caller.id) {
-                case .found(let entries): replay.supply(stream, entries, through: through)
+            case .fetch(let logID, let since, let through):
+                switch delivery.entries(of: logID, since: since, for: caller.id) {
+                case .found(let entries): replay.supply(logID, entries, through: through)
                 case .unknown: return nil
                 case .older:
                     do throws(ServiceError) {
                         if rooms == nil { rooms = try await missed.rooms(of: caller, by: deadline) }
                         guard
                             let found = try await missed.entries(
-                                of: stream, since: since, through: through, ofRooms: rooms ?? [], for: caller,
+                                of: logID, since: since, through: through, ofRooms: rooms ?? [], for: caller,
                                 by: deadline)
                         else { return nil }
                         replay.supply(
-                            stream, found.entries, through: found.through, sending: missed.emitters.filter(of: stream))
+                            logID, found.entries, through: found.through,
+                            sending: missed.emitters.filter(of: logID.service))
                     } catch {
                         // If a log's owner is only restarting, the client should not have to reload
                         // everything.
@@ -267,7 +268,7 @@ package struct Recovery: Sendable {
                             await pause(for: Self.retryInterval, on: delivery)
                             continue
                         }
-                        log.warning("a socket is not caught up", ["stream": stream, "code": error.code.rawValue])
+                        log.warning("a socket is not caught up", ["log": logID.name, "code": error.code.rawValue])
                         return nil
                     }
                 }

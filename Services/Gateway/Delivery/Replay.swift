@@ -3,8 +3,8 @@ import ParlorEventLog
 import ParlorGatewayCatalog
 import ParlorSocketIO
 
-/// The events that one person missed between two positions in several streams: each stream in order, and all
-/// of them merged by time.
+/// The events that one person missed between two positions in several logs: each log in order, and all of them
+/// merged by time.
 ///
 /// It does no I/O: it names the entries that it needs, receives them, and returns pages. `cursor` is always
 /// the position after the returned events.
@@ -28,14 +28,14 @@ package struct Replay {
     }
 
     package enum Step {
-        /// Requests entries of a stream, after a position and up to another. Pass them to `supply`.
-        case fetch(stream: String, since: LogPosition, through: Int)
+        /// Requests entries of a log, after a position and up to another. Pass them to `supply`.
+        case fetch(log: LogID, since: LogPosition, through: Int)
         case page(Page)
     }
 
     private struct Source {
-        let name: String
-        var state: SyncCursor.StreamState
+        let logID: LogID
+        var state: SyncCursor.LogState
         var end: LogPosition
         var waiting: ArraySlice<Broadcast> = []
         /// The position up to which entries were supplied.
@@ -63,19 +63,19 @@ package struct Replay {
     ///   - ends: the positions at which to stop.
     ///   - limit: the maximum number of events in a page.
     ///   - maxBytes: the size at which a page ends, after the entry that reaches it.
-    /// - Returns: nil if a stream was added, removed or replaced since the cursor was made.
+    /// - Returns: nil if a log was added, removed or replaced since the cursor was made.
     package init?(
-        from cursor: SyncCursor, to ends: [String: LogPosition], for userID: String, _ scope: Scope = .person,
+        from cursor: SyncCursor, to ends: [LogID: LogPosition], for userID: String, _ scope: Scope = .person,
         limit: Int,
         maxBytes: Int
     ) {
-        guard Set(cursor.streams.keys) == Set(ends.keys) else { return nil }
+        guard Set(cursor.logs.keys) == Set(ends.keys) else { return nil }
         sources = []
-        for (name, end) in ends.sorted(by: { $0.key < $1.key }) {
-            guard let state = cursor.streams[name], state.position.databaseID == end.databaseID,
+        for (logID, end) in ends.sorted(by: { $0.key < $1.key }) {
+            guard let state = cursor.logs[logID], state.position.databaseID == end.databaseID,
                 state.position.seq < end.seq || state.position == end
             else { return nil }
-            sources.append(Source(name: name, state: state, end: end, supplied: state.position))
+            sources.append(Source(logID: logID, state: state, end: end, supplied: state.position))
         }
         self.userID = userID
         self.scope = scope
@@ -84,7 +84,7 @@ package struct Replay {
     }
 
     package var cursor: SyncCursor {
-        SyncCursor(streams: Dictionary(uniqueKeysWithValues: sources.map { ($0.name, $0.state) }))
+        SyncCursor(logs: Dictionary(uniqueKeysWithValues: sources.map { ($0.logID, $0.state) }))
     }
 
     /// Supplies requested entries.
@@ -92,8 +92,8 @@ package struct Replay {
     /// - Parameters:
     ///   - entries: the person's entries, in order, after the requested position; entries after the end are ignored.
     ///   - through: the position up to which they are complete.
-    mutating func supply(_ stream: String, _ entries: [Broadcast], through: Int) {
-        guard let index = sources.firstIndex(where: { $0.name == stream }) else { return }
+    mutating func supply(_ logID: LogID, _ entries: [Broadcast], through: Int) {
+        guard let index = sources.firstIndex(where: { $0.logID == logID }) else { return }
         let end = sources[index].end
         sources[index].waiting = entries[...].prefix { $0.position.seq <= end.seq }
         if through < end.seq, let last = sources[index].waiting.last {
@@ -107,14 +107,14 @@ package struct Replay {
     ///
     /// - Parameter sending: returns the events of an entry that are sent.
     package mutating func supply(
-        _ stream: String, _ entries: [LogEntry], through: Int, sending: Emitters.Filter = \.emissions
+        _ logID: LogID, _ entries: [LogEntry], through: Int, sending: Emitters.Filter = \.emissions
     ) {
-        supply(stream, entries.map { Broadcast($0, of: stream, sending: sending) }, through: through)
+        supply(logID, entries.map { Broadcast($0, of: logID, sending: sending) }, through: through)
     }
 
-    /// Leaves out the rest of a stream that cannot be fetched. The cursor keeps its position there.
-    package mutating func leaveOut(_ stream: String) {
-        guard let index = sources.firstIndex(where: { $0.name == stream }) else { return }
+    /// Leaves out the rest of a log that cannot be fetched. The cursor keeps its position there.
+    package mutating func leaveOut(_ logID: LogID) {
+        guard let index = sources.firstIndex(where: { $0.logID == logID }) else { return }
         sources[index].waiting = []
         sources[index].end = sources[index].state.position
         sources[index].supplied = sources[index].end
@@ -123,7 +123,7 @@ package struct Replay {
     package mutating func next() -> Step {
         while true {
             if let source = sources.first(where: \.needsEntries) {
-                return .fetch(stream: source.name, since: source.supplied, through: source.end.seq)
+                return .fetch(log: source.logID, since: source.supplied, through: source.end.seq)
             }
             guard let index = earliest() else {
                 for index in sources.indices where sources[index].state.position != sources[index].end {

@@ -4,7 +4,7 @@ import ParlorEventLog
 /// The newest entries that a loop has fanned out. Clients that were away briefly are caught up from here,
 /// without requests to services.
 ///
-/// Two generations of each stream are kept; the older one is dropped when the younger one is full.
+/// Two generations of each log are kept; the older one is dropped when the younger one is full.
 struct ReplayBuffer {
     /// The limits of a generation: its entries, and their bytes.
     static let generationSize = 4096
@@ -28,11 +28,13 @@ struct ReplayBuffer {
 
         /// If the entry deletes a message, removes the message's events, so that nobody who catches up gets its text.
         mutating func removeEvents(deletedBy deletion: Broadcast) {
-            guard let id = deletion.deletedMessage,
-                let index = entries.lastIndex(where: { $0.roomID == deletion.roomID && $0.entry.sentMessage == id })
+            guard let id = deletion.deletedMessageID,
+                let index = entries.lastIndex(where: {
+                    $0.roomID == deletion.roomID && $0.entry.fact?.sentMessageID == id
+                })
             else { return }
             bytes -= entries[index].entry.emissionsJSON.bytes.count
-            entries[index] = Broadcast(entries[index].entry.withoutEmissions, of: deletion.position.stream)
+            entries[index] = Broadcast(entries[index].entry.withoutEmissions, of: deletion.position.log)
             bytes += entries[index].entry.emissionsJSON.bytes.count
         }
 
@@ -49,7 +51,7 @@ struct ReplayBuffer {
         }
     }
 
-    private struct Stream {
+    private struct Log {
         /// The position before the first kept entry.
         var start: LogPosition
         var old = Generation()
@@ -67,76 +69,75 @@ struct ReplayBuffer {
         }
     }
 
-    private var streams: [String: Stream] = [:]
+    private var logs: [LogID: Log] = [:]
     private let generationSize: Int
 
     init(generationSize: Int = ReplayBuffer.generationSize) { self.generationSize = generationSize }
 
-    /// Starts a stream, or continues it after a gap.
-    mutating func start(_ stream: String, after position: LogPosition) { streams[stream] = Stream(start: position) }
+    /// Starts a log, or continues it after a gap.
+    mutating func start(_ logID: LogID, after position: LogPosition) { logs[logID] = Log(start: position) }
 
-    mutating func end(_ stream: String) { streams[stream] = nil }
+    mutating func end(_ logID: LogID) { logs[logID] = nil }
 
     mutating func append(_ broadcast: Broadcast) {
         let position = broadcast.position
-        guard var stream = streams.removeValue(forKey: position.stream) else { return }
-        defer { streams[position.stream] = stream }
-        guard position.seq == stream.seq &+ 1 else {
+        guard var log = logs.removeValue(forKey: position.log) else { return }
+        defer { logs[position.log] = log }
+        guard position.seq == log.seq &+ 1 else {
             // The entries in between were pruned before they could be fetched.
-            stream = Stream(start: broadcast.logPosition(in: stream.start.databaseID))
+            log = Log(start: broadcast.logPosition(in: log.start.databaseID))
             return
         }
-        if stream.young.entries.count >= generationSize || stream.young.bytes >= Self.generationBytes {
-            if let last = stream.old.entries.last {
-                stream.start = last.logPosition(in: stream.start.databaseID)
+        if log.young.entries.count >= generationSize || log.young.bytes >= Self.generationBytes {
+            if let last = log.old.entries.last {
+                log.start = last.logPosition(in: log.start.databaseID)
             }
-            stream.old = stream.young
-            stream.young = Generation()
+            log.old = log.young
+            log.young = Generation()
         }
-        stream.young.removeEvents(deletedBy: broadcast)
-        stream.old.removeEvents(deletedBy: broadcast)
-        stream.young.append(broadcast)
+        log.young.removeEvents(deletedBy: broadcast)
+        log.old.removeEvents(deletedBy: broadcast)
+        log.young.append(broadcast)
     }
 
-    /// The position up to which each stream was fanned out.
-    var positions: [String: LogPosition] { streams.mapValues(Self.position) }
+    /// The position up to which each log was fanned out.
+    var positions: [LogID: LogPosition] { logs.mapValues(Self.position) }
 
-    func position(of stream: String) -> LogPosition? { streams[stream].map(Self.position) }
+    func position(of logID: LogID) -> LogPosition? { logs[logID].map(Self.position) }
 
-    /// Adds the entries of a stream before the position from which it is followed: as many of the newest as
+    /// Adds the entries of a log before the position from which it is followed: as many of the newest as
     /// fit into one generation.
     ///
     /// - Parameters:
-    ///   - entries: all of the stream's entries after `start`, in order, up to `end`.
-    ///   - end: the position from which the stream is followed. If it has changed meanwhile, the entries are not
+    ///   - entries: all of the log's entries after `start`, in order, up to `end`.
+    ///   - end: the position from which the log is followed. If it has changed meanwhile, the entries are not
     ///     used.
-    mutating func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
-        guard var known = streams[stream], known.start == end, known.old.entries.isEmpty,
+    mutating func backfill(_ logID: LogID, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
+        guard var known = logs[logID], known.start == end, known.old.entries.isEmpty,
             entries.last?.position.seq == end.seq, entries.count == end.seq - start.seq
         else { return }
         known.start = start
         for entry in entries { known.old.append(entry) }
         // They may have been read before these deletions.
         for deletion in known.young.entries { known.old.removeEvents(deletedBy: deletion) }
-        streams[stream] = known
+        logs[logID] = known
     }
 
-    private static func position(_ stream: Stream) -> LogPosition {
-        stream.newest?.logPosition(in: stream.start.databaseID) ?? stream.start
+    private static func position(_ log: Log) -> LogPosition {
+        log.newest?.logPosition(in: log.start.databaseID) ?? log.start
     }
 
-    /// Returns a person's entries of a stream after a position.
-    func entries(of name: String, since position: LogPosition, for userID: String) -> Lookup {
-        guard let stream = streams[name], stream.start.databaseID == position.databaseID, position.seq <= stream.seq
-        else {
+    /// Returns a person's entries of a log after a position.
+    func entries(of logID: LogID, since position: LogPosition, for userID: String) -> Lookup {
+        guard let log = logs[logID], log.start.databaseID == position.databaseID, position.seq <= log.seq else {
             return .unknown
         }
-        guard position.seq >= stream.start.seq else { return .older }
+        guard position.seq >= log.start.seq else { return .older }
         let digest =
-            position.seq == stream.start.seq ? stream.start.digest : stream.entry(at: position.seq)?.entry.digest
+            position.seq == log.start.seq ? log.start.digest : log.entry(at: position.seq)?.entry.digest
         guard digest == position.digest else { return .unknown }
         var found: [Broadcast] = []
-        for generation in [stream.old, stream.young] {
+        for generation in [log.old, log.young] {
             for index in generation.byPerson[userID] ?? [] where generation.entries[index].position.seq > position.seq {
                 found.append(generation.entries[index])
             }

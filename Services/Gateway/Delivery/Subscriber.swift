@@ -16,10 +16,10 @@ package final class Subscriber {
     package var isConnected = true
     package var liveness: ClientLiveness
 
-    /// The position up to which each stream had been fanned out when the socket became live.
-    var seen: [String: Int] = [:]
+    /// The position up to which each log had been fanned out when the socket became live.
+    var seen: [LogID: Int] = [:]
     /// The logs that were not followed yet when the socket became live.
-    var unfollowed: Set<String> = []
+    var unfollowed: Set<LogID> = []
     /// Where it continues with each room; nil if it sent no cursor.
     var continuations: RoomContinuations?
     /// The latest changes of presence and typing in its rooms that were not sent, because its client reads too slowly.

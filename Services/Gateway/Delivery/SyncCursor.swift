@@ -5,31 +5,31 @@ import ParlorSecurity
 
 /// The positions in every service's event log up to which a client has all events.
 package struct SyncCursor: Sendable, Equatable {
-    package struct StreamState: Sendable, Equatable {
+    package struct LogState: Sendable, Equatable {
         var position: LogPosition
         /// How many events of the next entry were returned already. A page may end within an entry.
         var taken = 0
     }
 
-    /// The states by stream.
-    var streams: [String: StreamState]
+    /// The states by log.
+    var logs: [LogID: LogState]
 
-    package init(_ positions: [String: LogPosition]) { streams = positions.mapValues { StreamState(position: $0) } }
+    package init(_ positions: [LogID: LogPosition]) { logs = positions.mapValues { LogState(position: $0) } }
 
-    /// The position in each stream up to which the client has all events. It may also have some of the next entry's.
-    package var positions: [String: LogPosition] { streams.mapValues(\.position) }
+    /// The position in each log up to which the client has all events. It may also have some of the next entry's.
+    package var positions: [LogID: LogPosition] { logs.mapValues(\.position) }
 
-    init(streams: [String: StreamState]) { self.streams = streams }
+    init(logs: [LogID: LogState]) { self.logs = logs }
 }
 
 /// Encodes cursors for clients. A signature over the cursor and the person's id prevents changes and use by others.
 ///
-/// The format is `BASE64URL(HMAC-SHA-256, truncated to 16 bytes, then the streams as JSON)`. All gateways
+/// The format is `BASE64URL(HMAC-SHA-256, truncated to 16 bytes, then the logs as JSON)`. All gateways
 /// with the same secret can decode it.
 package struct SyncCursorCodec: Sendable {
     private let key: [UInt8]
     private static let signatureLength = 16
-    /// The length limit of a cursor, which has some hundred bytes for each stream.
+    /// The length limit of a cursor, which has some hundred bytes for each log.
     private static let maxLength = 8192
 
     /// - Parameter secret: the secret that signs tokens; another key is derived from it.
@@ -38,9 +38,9 @@ package struct SyncCursorCodec: Sendable {
     package func encode(_ cursor: SyncCursor, for userID: String) -> String {
         let body = JSONWriter.bytes { json in
             json.object {
-                for (stream, state) in cursor.streams.sorted(by: { $0.key < $1.key }) {
+                for (logID, state) in cursor.logs.sorted(by: { $0.key < $1.key }) {
                     $0.member(
-                        stream,
+                        logID.name,
                         object: {
                             state.position.writeMembers(to: &$0)
                             if state.taken > 0 { $0.member("taken", state.taken) }
@@ -62,12 +62,14 @@ package struct SyncCursorCodec: Sendable {
         }
         // A signed cursor is ours, but an older version may have used another format.
         guard let object = try? JSONValue(parsing: body).object else { return nil }
-        var streams: [String: SyncCursor.StreamState] = [:]
-        for (stream, value) in object.all {
-            guard let members = value.object, let position = LogPosition(members) else { return nil }
-            streams[stream] = .init(position: position, taken: members["taken"]?.int ?? 0)
+        var logs: [LogID: SyncCursor.LogState] = [:]
+        for (name, value) in object.all {
+            guard let logID = LogID(name: name), let members = value.object, let position = LogPosition(members) else {
+                return nil
+            }
+            logs[logID] = .init(position: position, taken: members["taken"]?.int ?? 0)
         }
-        return SyncCursor(streams: streams)
+        return SyncCursor(logs: logs)
     }
 
     private func signature(of body: ArraySlice<UInt8>, for userID: String) -> [UInt8] {

@@ -5,12 +5,12 @@ import ParlorServiceKit
 extension Logger {
     /// Logs the last line of a request: it was answered, after its event had been sent to this loop's
     /// sockets.
-    func noteAnswer(_ position: StreamPosition?, _ subject: String, _ origin: RequestOrigin) {
+    func noteAnswer(_ position: EntryPosition?, _ subject: String, _ origin: RequestOrigin) {
         debug(
             "answered a client",
             [
                 "request": origin.id, "trace": origin.trace?.traceID ?? "", "subject": subject,
-                "stream": position?.stream ?? "", "seq": position?.seq ?? 0,
+                "log": position?.log.name ?? "", "seq": position?.seq ?? 0,
             ])
     }
 

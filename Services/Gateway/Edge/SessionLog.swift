@@ -8,11 +8,11 @@ import Synchronization
 
 /// Follows the log of ended sessions, from as far back as any token could be valid.
 ///
-/// Entries arrive on the bus as they are committed. The follower looks for the log's end twice a second. That reveals
+/// Entries arrive on the bus as they are committed. The follower looks for the log's head twice a second. That reveals
 /// entries that the bus lost, and entries that were missed while the bus was disconnected.
 package final class SessionLog: Sendable {
     private struct State {
-        var service: String?
+        var logID: LogID?
         var follower: LogFollower?
         /// Counts the starts, so that work for an earlier one is abandoned.
         var start = 0
@@ -55,26 +55,27 @@ package final class SessionLog: Sendable {
     /// log is followed.
     package func learn(_ manifest: Manifest) {
         guard manifest.logsEndedSessions else { return }
+        let logID = LogID(manifest.service)
         let isNew = state.withLock { state in
-            guard state.service == nil, !state.isStopped else { return false }
-            state.service = manifest.service
+            guard state.logID == nil, !state.isStopped else { return false }
+            state.logID = logID
             return true
         }
         guard isNew else { return }
         let follower = LogFollower(
-            manifest.service, bus: bus, on: loop, log: log, faults: faults, lookingEvery: Self.interval,
+            logID, bus: bus, on: loop, log: log, faults: faults, lookingEvery: Self.interval,
             deliver: { [weak self] in self?.note($0) },
             onStart: { [weak self] position in self?.began(after: position) })
         do throws(BusError) {
             try follower.start()
         } catch {
-            log.error("ended sessions cannot be followed", ["log": manifest.service, "error": "\(error)"])
+            log.error("ended sessions cannot be followed", ["log": logID.name, "error": "\(error)"])
             // The next announcement tries again.
-            return state.withLock { $0.service = nil }
+            return state.withLock { $0.logID = nil }
         }
         let isKept = state.withLock { state in
             // The service was removed meanwhile, or everything has stopped.
-            guard state.service == manifest.service, state.follower == nil, !state.isStopped else { return false }
+            guard state.logID == logID, state.follower == nil, !state.isStopped else { return false }
             state.follower = follower
             return true
         }
@@ -85,24 +86,24 @@ package final class SessionLog: Sendable {
     /// stay ended.
     package func forget(_ service: String) {
         let follower = state.withLock { state -> LogFollower? in
-            guard state.service == service else { return nil }
+            guard state.logID?.service == service else { return nil }
             state.start += 1
-            defer { (state.service, state.follower) = (nil, nil) }
+            defer { (state.logID, state.follower) = (nil, nil) }
             return state.follower
         }
         follower?.stop()
     }
 
-    /// Notes the end of a service's log, from its announcement.
-    package func announced(_ service: String, _ head: LogPosition) {
-        state.withLock { $0.service == service ? $0.follower : nil }?.announced(head)
+    /// Notes the head of a log, from its service's announcement.
+    package func announced(_ logID: LogID, _ head: LogPosition) {
+        state.withLock { $0.logID == logID ? $0.follower : nil }?.announced(head)
     }
 
     /// Returns once all earlier ended sessions are known, or at the time limit; at once if no known service has such a
     /// log.
     package func settle(within limit: Duration) async {
         let end = LoopInstant.now() + limit
-        while state.withLock({ $0.service != nil }), !ended.isKnown, LoopInstant.now() < end, !Task.isCancelled {
+        while state.withLock({ $0.logID != nil }), !ended.isKnown, LoopInstant.now() < end, !Task.isCancelled {
             try? await Task.sleep(for: Self.settlingInterval)  // cancelled: the loop ends
         }
     }
@@ -118,10 +119,9 @@ package final class SessionLog: Sendable {
     private func note(_ entries: [LogEntry]) {
         let now = clock.now()
         for entry in entries {
-            for sessions in entry.emissions.compactMap(SessionsEnded.init) {
-                ended.note(sessions, at: entry.at, now: now)
-                onEnd(sessions.sessionIDs)
-            }
+            guard let sessions = entry.fact?.sessionsEnded else { continue }
+            ended.note(sessions, at: entry.at, now: now)
+            onEnd(sessions.sessionIDs)
         }
     }
 
@@ -141,10 +141,10 @@ package final class SessionLog: Sendable {
         var since = 0
         while since < position.seq {
             guard state.withLock({ $0.start == start && !$0.isStopped }) else { return }
-            guard let service = state.withLock({ $0.service }) else { return }
+            guard let logID = state.withLock({ $0.logID }) else { return }
             // After an error the owner is asked again.
             guard
-                let page = try? await client.page(of: service, LogQuery(since: since, through: position.seq))
+                let page = try? await client.page(of: logID, LogQuery(since: since, through: position.seq))
             else {
                 try? await Task.sleep(for: Self.retryInterval)  // never cancelled
                 continue

@@ -69,7 +69,7 @@ package final class SyncEndpoint: Sendable {
         let fields = try RequestFields(
             JSONWriter.object { for item in query.items { $0.member(item.name, item.value) } })
         let (limit, since) = try Self.page.read(fields)
-        // The cursor may contain streams that are not known yet.
+        // The cursor may contain logs that are not known yet.
         guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
         let cursor = since.flatMap { cursors.decode($0, for: call.caller.id) }
         if since != nil, cursor == nil { throw .invalid("since", "is not one of your cursors") }
@@ -91,14 +91,14 @@ package final class SyncEndpoint: Sendable {
     /// once more, and none is left out.
     private func snapshot(for viewer: Viewer) async throws(ServiceError) -> HTTPResponse {
         let catalog = directory.catalog
-        let followed = lists.followed.filter { catalog.streams.contains($0.key) }
+        let followed = lists.followed.filter { catalog.logs.contains($0.key) }
         let heads = try await heads(by: viewer.origin.deadline)
         let composed = try await lists.snapshot(for: viewer)
         // Stale values of a service may be older than its position, and the events in between would never be sent.
         guard !composed.degraded.contains(where: catalog.isRequired) else {
             throw .unavailable("A part of this service")
         }
-        // If a service has not reported its log's end, use the position up to which this gateway has followed the log.
+        // If a service has not reported its log's head, use the position up to which this gateway has followed the log.
         // Leave out a service whose values are stale: once it is up again, the cursor does not fit, and the client
         // loads everything again.
         let positions = followed.merging(heads) { _, head in head }.filter { !composed.degraded.contains($0.key) }
@@ -113,11 +113,11 @@ package final class SyncEndpoint: Sendable {
         return .data(data, status: 200, degraded: composed.degraded)
     }
 
-    /// Returns the ends of logs. Those of services that are not required are missing if they do not reply soon.
-    private func heads(by deadline: LoopInstant) async throws(ServiceError) -> [String: LogPosition] {
+    /// Returns the heads of logs. Those of services that are not required are missing if they do not reply soon.
+    private func heads(by deadline: LoopInstant) async throws(ServiceError) -> [LogID: LogPosition] {
         let catalog = directory.catalog
-        let required = catalog.streams.filter(catalog.isRequired)
-        let others = catalog.streams.filter { !catalog.isRequired($0) }
+        let required = catalog.logs.filter { catalog.isRequired($0.service) }
+        let others = catalog.logs.filter { !catalog.isRequired($0.service) }
         async let ofOthers = missed.heads(of: others, by: Self.forOthers(deadline))
         let heads = await missed.heads(of: required, by: deadline)
         let all = heads.merging(await ofOthers) { head, _ in head }
@@ -135,8 +135,8 @@ package final class SyncEndpoint: Sendable {
         let catalog = directory.catalog
         let heads = try await heads(by: origin.deadline)
         // The cursor keeps its position in the log of a service that does not reply.
-        let silent = cursor.positions.filter { stream, _ in
-            heads[stream] == nil && catalog.streams.contains(stream)
+        let silent = cursor.positions.filter { logID, _ in
+            heads[logID] == nil && catalog.logs.contains(logID)
         }
         let ends = heads.merging(silent) { head, _ in head }
         guard
@@ -145,20 +145,21 @@ package final class SyncEndpoint: Sendable {
         var rooms: [String]?
         while true {
             switch replay.next() {
-            case .fetch(let stream, let since, let through):
+            case .fetch(let logID, let since, let through):
                 if rooms == nil { rooms = try await missed.rooms(of: caller, by: origin.deadline) }
-                let isRequired = catalog.isRequired(stream)
+                let isRequired = catalog.isRequired(logID.service)
                 do throws(ServiceError) {
                     guard
                         let found = try await missed.entries(
-                            of: stream, since: since, through: through, ofRooms: rooms ?? [], for: caller,
+                            of: logID, since: since, through: through, ofRooms: rooms ?? [], for: caller,
                             by: isRequired ? origin.deadline : Self.forOthers(origin.deadline))
                     else { return broken }
                     replay.supply(
-                        stream, found.entries, through: found.through, sending: missed.emitters.filter(of: stream))
+                        logID, found.entries, through: found.through,
+                        sending: missed.emitters.filter(of: logID.service))
                 } catch {
                     if isRequired { throw error }
-                    replay.leaveOut(stream)
+                    replay.leaveOut(logID)
                 }
             case .page(let page):
                 return await response(with: page, cursors.encode(replay.cursor, for: caller.id), for: caller)

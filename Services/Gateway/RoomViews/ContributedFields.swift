@@ -25,7 +25,7 @@ package final class ContributedFields: Sendable {
     private let directory: Directory
     private let cache: FieldCache
     private let rooms: RoomListCache
-    private let ends: ReadIndex
+    private let readIndex: ReadIndex
     private let longWork: LongWork
 
     /// The size in bytes from which an answer is written on a thread other than the loop's.
@@ -34,13 +34,13 @@ package final class ContributedFields: Sendable {
     /// - Parameter rooms: knows how far logs are followed.
     package init(
         bus: any MessageBus, faults: AnswerFaults, directory: Directory, cache: FieldCache, rooms: RoomListCache,
-        ends: ReadIndex, longWork: LongWork
+        readIndex: ReadIndex, longWork: LongWork
     ) {
         client = ContributionClient(bus: bus, faults: faults)
         self.directory = directory
         self.cache = cache
         self.rooms = rooms
-        self.ends = ends
+        self.readIndex = readIndex
         self.longWork = longWork
     }
 
@@ -81,20 +81,20 @@ package final class ContributedFields: Sendable {
         _ origin: RequestOrigin
     ) async -> [Share] {
         let ids = objects.map { $0["id"]?.string ?? "" }
-        // The ends of logs are requested only for services with current values in the cache.
+        // The heads of logs are requested only for services with current values in the cache.
         let cached = contributors.map(\.source).filter { source in
             cache.values(of: kind, ids, by: source, for: userID).contains { $0?.isCurrent == true }
-        }.map(\.service)
+        }.map(\.log)
         let deadline = LoopInstant.now() + min(origin.timeLeft, ContributionClient.maxWait)
         let known = rooms.positions
-        let ends = cached.isEmpty ? [:] : await ends.ends(of: cached)
-        let followed = Set(cached.filter { rooms.isFollowed($0, to: ends[$0], after: known[$0]) })
+        let heads = cached.isEmpty ? [:] : await readIndex.heads(of: cached)
+        let followed = Set(cached.filter { rooms.isFollowed($0, to: heads[$0], after: known[$0]) })
         return await withTaskGroup(of: Share.self) { group in
             for contributor in contributors {
                 group.addTask {
                     await self.share(
                         of: ids, kind, contributor, for: userID, origin, by: deadline,
-                        fromCache: followed.contains(contributor.service))
+                        fromCache: followed.contains(contributor.source.log))
                 }
             }
             let shares = await group.reduce(into: [Share]()) { $0.append($1) }
@@ -102,14 +102,14 @@ package final class ContributedFields: Sendable {
         }
     }
 
-    /// - Parameter fromCache: true if the service's log is followed to its end. Then the cached values that are current
+    /// - Parameter fromCache: true if the service's log is followed to its head. Then the cached values that are current
     ///   are what the service would answer.
     private func share(
         of ids: [String], _ kind: ShownObject, _ contributor: Catalog.Contributor, for userID: String,
         _ origin: RequestOrigin, by deadline: LoopInstant, fromCache: Bool
     ) async -> Share {
         let source = contributor.source
-        let moment = contributor.isLogged ? cache.moment(of: source.service) : nil
+        let moment = contributor.isLogged ? cache.moment(of: source.log) : nil
         let cached = cache.values(of: kind, ids, by: source, for: userID)
         var values = cached.map { $0?.json }
         let unknown = ids.indices.filter { !ids[$0].isEmpty && !(fromCache && cached[$0]?.isCurrent == true) }

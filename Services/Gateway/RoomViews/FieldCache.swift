@@ -52,6 +52,8 @@ package final class FieldCache: Sendable {
         let seq: Int?
     }
 
+    private typealias ChangedFields = (messageIDs: [String], personIDs: [String])
+
     private struct Log: Sendable {
         var epoch = 0
         /// The last entry that was followed. Its changes are noted only once the service was asked.
@@ -67,7 +69,7 @@ package final class FieldCache: Sendable {
         }
 
         /// - Parameter facts: those of the entries; nil if they were not read.
-        mutating func note(_ entries: [LogEntry], _ facts: [Fact?]?) {
+        mutating func note(_ entries: [LogEntry], _ facts: [ChangedFields?]?) {
             for (index, entry) in entries.enumerated() {
                 // The missing entries were pruned at the owner.
                 if entry.seq != seq + 1 { self = Log(epoch: epoch + 1, seq: entry.seq - 1) }
@@ -77,8 +79,8 @@ package final class FieldCache: Sendable {
             }
         }
 
-        private mutating func noteChanges(_ fact: Fact?, in seq: Int) {
-            guard case .fieldsChanged(let messageIDs, let personIDs) = fact else { return }
+        private mutating func noteChanges(_ fact: ChangedFields?, in seq: Int) {
+            guard let (messageIDs, personIDs) = fact else { return }
             guard (messageIDs + personIDs).allSatisfy({ $0.utf8.count <= maxIDBytes }) else {
                 return makeAllOld(at: seq)
             }
@@ -92,7 +94,7 @@ package final class FieldCache: Sendable {
 
     private struct State {
         var values: Generations<Key, Stored>
-        var logs: [String: Log] = [:]
+        var logs: [LogID: Log] = [:]
     }
 
     private let state: Mutex<State>
@@ -110,38 +112,38 @@ package final class FieldCache: Sendable {
 
     /// Starts to follow a log after this position: earlier entries were not seen, or belonged to a log that was
     /// replaced.
-    package func start(_ stream: String, after position: LogPosition) {
+    package func start(_ logID: LogID, after position: LogPosition) {
         state.withLock { state in
-            let epoch = state.logs[stream].map { $0.epoch + 1 } ?? 0
-            state.logs[stream] = Log(epoch: epoch, seq: position.seq)
+            let epoch = state.logs[logID].map { $0.epoch + 1 } ?? 0
+            state.logs[logID] = Log(epoch: epoch, seq: position.seq)
         }
     }
 
     /// Notes the changes in a log's entries. To be called before the log's new position is known to anybody, and before
     /// any client is sent the entries' events.
-    package func note(_ entries: [LogEntry], of stream: String) {
+    package func note(_ entries: [LogEntry], of logID: LogID) {
         // Most services have no cached values. Facts take time to read, so they are not read while others wait for
         // the lock.
         let isNoted = state.withLock { state in
-            guard let log = state.logs[stream] else { return false }
-            if log.noted == .max { state.logs[stream]?.note(entries, nil) }
+            guard let log = state.logs[logID] else { return false }
+            if log.noted == .max { state.logs[logID]?.note(entries, nil) }
             return log.noted != .max
         }
         guard isNoted else { return }
-        let facts = entries.map(\.fact)
-        state.withLock { $0.logs[stream]?.note(entries, facts) }
+        let facts = entries.map { $0.fact?.fieldsChanged }
+        state.withLock { $0.logs[logID]?.note(entries, facts) }
     }
 
     // MARK: Values
 
-    /// Returns how far a service's log is followed; nil if it is not followed. Call it before the service is
+    /// Returns how far a log is followed; nil if it is not followed. Call it before its service is
     /// asked: from then on, the changes in the log's entries are noted.
-    func moment(of service: String) -> Moment? {
+    func moment(of logID: LogID) -> Moment? {
         state.withLock { state in
-            guard var log = state.logs[service] else { return nil }
+            guard var log = state.logs[logID] else { return nil }
             if log.noted == .max {
                 log.noted = log.seq
-                state.logs[service] = log
+                state.logs[logID] = log
             }
             return Moment(epoch: log.epoch, seq: log.seq)
         }
@@ -150,7 +152,7 @@ package final class FieldCache: Sendable {
     /// Returns a service's values of these objects as a person sees them; nil for each unknown one.
     func values(of kind: ShownObject, _ ids: [String], by source: Source, for viewer: String) -> [Value?] {
         state.withLock { state in
-            let log = state.logs[source.service]
+            let log = state.logs[source.log]
             return ids.map { id in
                 let object = Object(kind: kind, id: id)
                 guard let stored = state.values.use(Key(source: source, object: object, viewer: viewer)),
@@ -172,7 +174,7 @@ package final class FieldCache: Sendable {
         // A slice of the answer would keep all of it in memory.
         let values = values.map(\.detached)
         state.withLock { state in
-            let epoch = state.logs[source.service]?.epoch ?? 0
+            let epoch = state.logs[source.log]?.epoch ?? 0
             guard moment == nil || moment?.epoch == epoch else { return }
             for (id, json) in zip(ids, values) where id.utf8.count <= Self.maxIDBytes {
                 let key = Key(source: source, object: Object(kind: kind, id: id), viewer: viewer)

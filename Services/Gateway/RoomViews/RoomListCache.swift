@@ -8,7 +8,7 @@ import Synchronization
 /// for outages (`StaleRoomCache`).
 ///
 /// A log entry changes its room in the lists of all participants of the entry. The cache notes the position up to which
-/// each log was followed. A caller compares it with the log's end, to learn whether a list is still what its services
+/// each log was followed. A caller compares it with the log's head, to learn whether a list is still what its services
 /// would reply. The least recently requested person's lists are evicted first.
 package final class RoomListCache: Sendable {
     /// The bytes of lists in a generation; there are two generations. It suffices for seventy lists of 200 rooms,
@@ -70,9 +70,9 @@ package final class RoomListCache: Sendable {
 
     private struct State {
         /// The position of each log up to which all changed rooms are marked.
-        var positions: [String: LogPosition] = [:]
+        var positions: [LogID: LogPosition] = [:]
         /// The index of each log in a `LogSet`.
-        var logs: [String: Int] = [:]
+        var logs: [LogID: Int] = [:]
         /// The lists by person, as an entry concerns all lists of a person.
         var people: Generations<String, [RoomSort: Cached]>
         var composing: [String: Composing] = [:]
@@ -99,15 +99,15 @@ package final class RoomListCache: Sendable {
             }
         }
 
-        func isFollowed(_ stream: String, to end: LogPosition, after earlier: LogPosition?) -> Bool {
-            guard let earlier, let position = positions[stream] else { return false }
-            return earlier.databaseID == end.databaseID && position.databaseID == end.databaseID
-                && (end.seq > earlier.seq || end == earlier) && position.seq >= end.seq
+        func isFollowed(_ logID: LogID, to head: LogPosition, after earlier: LogPosition?) -> Bool {
+            guard let earlier, let position = positions[logID] else { return false }
+            return earlier.databaseID == head.databaseID && position.databaseID == head.databaseID
+                && (head.seq > earlier.seq || head == earlier) && position.seq >= head.seq
         }
 
-        mutating func index(of log: String) -> Int {
-            if let index = logs[log] { return index }
-            logs[log] = logs.count
+        mutating func index(of logID: LogID) -> Int {
+            if let index = logs[logID] { return index }
+            logs[logID] = logs.count
             return logs.count - 1
         }
 
@@ -135,19 +135,19 @@ package final class RoomListCache: Sendable {
 
     /// Starts to follow a log after this position, and drops all lists. Earlier entries were not seen, or belonged
     /// to a log that was replaced.
-    package func start(_ stream: String, after position: LogPosition) {
+    package func start(_ logID: LogID, after position: LogPosition) {
         state.withLock { state in
             state.dropAll()
-            state.positions[stream] = position
+            state.positions[logID] = position
         }
     }
 
     /// Marks the rooms of entries as changed. Called in each log's order, and before any client is sent the
     /// entries' events.
-    package func note(_ entries: [LogEntry], of stream: String) {
+    package func note(_ entries: [LogEntry], of logID: LogID) {
         state.withLock { state in
-            guard let position = state.positions[stream], let last = entries.last else { return }
-            let log = LogSet(index: state.index(of: stream))
+            guard let position = state.positions[logID], let last = entries.last else { return }
+            let log = LogSet(index: state.index(of: logID))
             var seq = position.seq
             for entry in entries {
                 // The missing entries were pruned at the owner, and may have concerned anyone.
@@ -155,7 +155,7 @@ package final class RoomListCache: Sendable {
                 seq = entry.seq
                 for userID in entry.participants { state.note(entry.roomID, of: userID, by: log) }
             }
-            state.positions[stream] = LogPosition(after: last, in: position.databaseID)
+            state.positions[logID] = LogPosition(after: last, in: position.databaseID)
         }
     }
 
@@ -166,36 +166,36 @@ package final class RoomListCache: Sendable {
     }
 
     /// The position of each log up to which it was followed.
-    package var positions: [String: LogPosition] { state.withLock { $0.positions } }
+    package var positions: [LogID: LogPosition] { state.withLock { $0.positions } }
 
-    /// Returns true if a log was followed to its end, and was not replaced meanwhile.
+    /// Returns true if a log was followed to its head, and was not replaced meanwhile.
     ///
     /// - Parameters:
-    ///   - end: the end from the log's owner; nil if it did not answer.
+    ///   - head: the head from the log's owner; nil if it did not answer.
     ///   - earlier: the log's position in `positions` from before the owner was asked.
-    func isFollowed(_ stream: String, to end: LogPosition?, after earlier: LogPosition?) -> Bool {
-        guard let end else { return false }
-        return state.withLock { $0.isFollowed(stream, to: end, after: earlier) }
+    func isFollowed(_ logID: LogID, to head: LogPosition?, after earlier: LogPosition?) -> Bool {
+        guard let head else { return false }
+        return state.withLock { $0.isFollowed(logID, to: head, after: earlier) }
     }
 
     // MARK: Lists
 
     func has(_ key: Key) -> Bool { state.withLock { $0.people[key.userID]?[key.sort] != nil } }
 
-    /// Returns the list and its changes since, if those are known up to the logs' ends.
+    /// Returns the list and its changes since, if those are known up to the logs' heads.
     ///
     /// - Parameters:
-    ///   - logs: the logs of the list. One whose end is not known is not compared.
-    ///   - ends: the ends from the owners of the logs.
-    ///   - known: `positions` from before the owners were asked. If an end is before it, or names another
+    ///   - logs: the logs of the list. One whose head is not known is not compared.
+    ///   - heads: the heads from the owners of the logs.
+    ///   - known: `positions` from before the owners were asked. If a head is before it, or names another
     ///     entry at the same number, the log was replaced and this gateway has not noticed yet.
     func list(
-        _ key: Key, from logs: [String], at ends: [String: LogPosition], after known: [String: LogPosition]
+        _ key: Key, from logs: [LogID], at heads: [LogID: LogPosition], after known: [LogID: LogPosition]
     ) -> Cached? {
         state.withLock { state in
-            for log in logs {
-                guard let end = ends[log] else { continue }
-                guard state.isFollowed(log, to: end, after: known[log]) else { return nil }
+            for logID in logs {
+                guard let head = heads[logID] else { continue }
+                guard state.isFollowed(logID, to: head, after: known[logID]) else { return nil }
             }
             return state.people.use(key.userID)?[key.sort]
         }
@@ -258,14 +258,16 @@ package final class RoomListCache: Sendable {
     ///
     /// - Parameter revision: the revision of the catalog that names the badges' owners.
     /// - Returns: nil if there is no such list.
-    func badges(in roomID: String, of userID: String, from logs: [String], catalogRevision revision: Int) -> [String:
-        JSONValue]?
-    {
+    func badges(
+        in roomID: String, of userID: String, from services: [String], catalogRevision revision: Int
+    ) -> [String: JSONValue]? {
         let list = state.withLock { state -> RoomList? in
-            let owners = logs.reduce(into: LogSet()) { $0.formUnion(LogSet(index: state.index(of: $1))) }
+            let owners = state.logs.reduce(into: LogSet()) { owners, log in
+                if services.contains(log.key.service) { owners.formUnion(LogSet(index: log.value)) }
+            }
             let current = state.people[userID]?.values.first { cached in
                 cached.list.catalogRevision == revision && cached.list.count <= Self.maxSearched
-                    && !logs.contains(where: cached.list.unlogged.services.contains)
+                    && !services.contains(where: cached.list.unlogged.services.contains)
                     && cached.changes[roomID, default: []].isDisjoint(with: owners)
             }
             return current?.list

@@ -29,20 +29,20 @@ package struct Viewer: Sendable {
 ///
 /// A cached list is used again, as it is or patched, only if all of this holds:
 ///
-/// - After the request arrived, the service that owns the rooms has reported where its log ends.
-/// - This gateway has followed each of the list's logs (`Catalog.ListSources`) to the end that its owner has reported.
+/// - After the request arrived, the service that owns the rooms has reported the head of its log.
+/// - This gateway has followed each of the list's logs (`Catalog.ListSources`) to the head that its owner has reported.
 ///   No log was replaced meanwhile.
 /// - Services contribute the same fields.
 ///
 /// If a condition fails, or too much has changed, the whole list is composed. Otherwise the gateway recomposes the
 /// rooms that an entry has changed for the person. It also compares what no log shows: who has the rooms open, the
-/// values of services without such a log, and those of services that did not report an end or did not reply. It
+/// values of services without such a log, and those of services that did not report a head or did not reply. It
 /// recomposes the rooms that differ.
 ///
 /// So the answer is what composing would give, even right after a write through another gateway.
 package final class RoomLists: Sendable {
     private let cache: RoomListCache
-    private let ends: ReadIndex
+    private let readIndex: ReadIndex
     private let composer: RoomComposer
     private let fields: ContributedFields
     private let directory: Directory
@@ -55,11 +55,11 @@ package final class RoomLists: Sendable {
     private static let longReply = 64 * 1024
 
     package init(
-        cache: RoomListCache, ends: ReadIndex, composer: RoomComposer, fields: ContributedFields,
+        cache: RoomListCache, readIndex: ReadIndex, composer: RoomComposer, fields: ContributedFields,
         directory: Directory, services: RequestForwarder, presence: Presence, limits: Limits, longWork: LongWork
     ) {
         self.cache = cache
-        self.ends = ends
+        self.readIndex = readIndex
         self.composer = composer
         self.fields = fields
         self.directory = directory
@@ -86,10 +86,10 @@ package final class RoomLists: Sendable {
         }
         let key = RoomListCache.Key(userID: viewer.caller.id, sort: sort)
         let known = cache.positions
-        let ends = cache.has(key) ? await ends.ends(of: sources.logs) : [:]
+        let heads = cache.has(key) ? await readIndex.heads(of: sources.logs) : [:]
         let ticket = cache.begin(key.userID)
         defer { cache.end(ticket) }
-        let old = await candidate(key, sources, at: ends, after: known, for: viewer)
+        let old = await candidate(key, sources, at: heads, after: known, for: viewer)
         if let old, old.isCurrent {
             cache.noteAnswered(old.cached.list, key)
             return old.cached.list
@@ -120,21 +120,24 @@ package final class RoomLists: Sendable {
 
     /// Returns the cached list, if its changes since are known.
     private func candidate(
-        _ key: RoomListCache.Key, _ sources: Catalog.ListSources, at ends: [String: LogPosition],
-        after known: [String: LogPosition], for viewer: Viewer
+        _ key: RoomListCache.Key, _ sources: Catalog.ListSources, at heads: [LogID: LogPosition],
+        after known: [LogID: LogPosition], for viewer: Viewer
     ) async -> Candidate? {
         let catalog = directory.catalog
-        guard ends[sources.owner] != nil, let cached = cache.list(key, from: sources.logs, at: ends, after: known),
+        guard sources.logs.allSatisfy({ heads[$0] != nil || $0.service != sources.owner }),
+            let cached = cache.list(key, from: sources.logs, at: heads, after: known),
             cached.list.catalogRevision == catalog.revision
         else { return nil }
         var old = Candidate(cached: cached)
         // The whole list will be composed, so there is no need to compare the rest.
         guard cached.isPatchable else { return old }
         let isAllLogged =
-            sources.unlogged.isEmpty && cached.list.degraded.isEmpty && sources.logs.allSatisfy { ends[$0] != nil }
+            sources.unlogged.isEmpty && cached.list.degraded.isEmpty && sources.logs.allSatisfy { heads[$0] != nil }
         if !isAllLogged {
+            let silent = sources.logs.filter { heads[$0] == nil }.map(\.service)
+            let reported = Set(sources.logs.map(\.service)).subtracting(silent)
             let asked = catalog.contributors.filter { service, _ in
-                ends[service] == nil || sources.unlogged.contains(service) || cached.list.degraded.contains(service)
+                !reported.contains(service) || cached.list.degraded.contains(service)
             }
             // Without earlier values of a service there is nothing to compare, and the whole list is composed. That
             // asks all services anyway.
@@ -211,7 +214,7 @@ package final class RoomLists: Sendable {
     }
 
     /// The position up to which this gateway has followed each log.
-    package var followed: [String: LogPosition] { cache.positions }
+    package var followed: [LogID: LogPosition] { cache.positions }
 
     private func compose(
         _ bases: [JSONValue], for viewer: Viewer, remembering remembered: RoomComposer.Remembered

@@ -34,12 +34,11 @@ actor DemoGuest: Component {
 
     func start() throws {
         try presence.start()
-        subscription = try bus.subscribe(Subject.log(of: "messaging")) { [weak self] message in
-            guard let self, let entry = message.payload as? LogEntry,
-                case .messageSent(let id, let senderID, _) = entry.fact,
-                senderID != person.id, entry.participants.contains(person.id)
+        subscription = try bus.subscribe(Subject.log(of: .messaging)) { [weak self] message in
+            guard let self, let entry = message.payload as? LogEntry, let sent = entry.fact?.messageSent,
+                sent.senderID != person.id, entry.participants.contains(person.id)
             else { return }
-            Task { await self.visit(entry.roomID, messageID: id) }
+            Task { await self.visit(entry.roomID, messageID: sent.id) }
         }
     }
 

@@ -36,7 +36,7 @@ struct Push: Sendable {
     /// every message that is sent after the reply.
     ///
     /// - Throws: `service_unavailable` if messaging does not reply before the first registration
-    ///   ever: push does not know the end of messaging's log yet.
+    ///   ever: push does not know the head of messaging's log yet.
     func registerDevice(_ request: Request) async throws -> Reply {
         let caller = try request.caller
         let (token, _, environment) = try Self.newDevice.read(request.fields)

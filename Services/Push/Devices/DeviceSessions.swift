@@ -15,7 +15,6 @@ import Synchronization
 /// entry. So this class asks Accounts which sessions exist: each time it starts to follow the log, once an hour, and
 /// after each registration of a device. Several instances on one database all do this, which does no harm.
 final class DeviceSessions: Sendable {
-    static let stream = "accounts"
     /// An entry that the bus has lost is delayed by this at most.
     private static let lookInterval: Duration = .seconds(2)
     private static let retryInterval: Duration = .seconds(2)
@@ -63,7 +62,7 @@ final class DeviceSessions: Sendable {
 
     func listen(on loop: EventLoop) throws(BusError) {
         let follower = LogFollower(
-            Self.stream, bus: bus, on: loop, log: log, lookingEvery: Self.lookInterval,
+            .accounts, bus: bus, on: loop, log: log, lookingEvery: Self.lookInterval,
             deliver: { [weak self] in self?.take($0) },
             onStart: { [weak self] _ in self?.sweepSoon() })
         try follower.start()
@@ -73,7 +72,7 @@ final class DeviceSessions: Sendable {
     func stopListening() { state.withLock { $0.follower }?.stop() }
 
     func take(_ entries: [LogEntry]) {
-        let ids = entries.flatMap { $0.emissions.compactMap(SessionsEnded.init).flatMap(\.sessionIDs) }
+        let ids = entries.flatMap { $0.fact?.sessionsEnded?.sessionIDs ?? [] }
         guard !ids.isEmpty else { return }
         state.withLock { state in
             state.ended += ids

@@ -5,8 +5,6 @@ import ParlorStorage
 
 /// Creates jobs from the entries of messaging's log.
 struct JobMaker: LogConsumer {
-    static let stream = "messaging"
-
     let database: any Database
     /// Counts how often another log had replaced the followed one.
     let restarts: Counter
@@ -18,11 +16,11 @@ struct JobMaker: LogConsumer {
     /// Entries that messaging pruned are too old for a notification; the remaining ones are not.
     func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition {
         if reason == .replaced { restarts.add() }
-        return reason == .pruned ? log.beginning : log.end
+        return reason == .pruned ? log.beginning : log.head
     }
 
-    /// True once somebody has a device. A device that is registered before the log's end is read has to be notified of
-    /// entries before that end. So the follower asks again after it has read the end.
+    /// True once somebody has a device. A device that is registered before the log's head is read has to be notified of
+    /// entries before that head. So the follower asks again after it has read the head.
     func wantsEntries() async throws -> Bool {
         try await database.read { try DevicesStore($0).hasDevices() }
     }

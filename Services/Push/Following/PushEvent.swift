@@ -10,23 +10,26 @@ enum PushEvent: Sendable, Equatable {
 
     /// Creates an event; nil for an entry without notifications.
     init?(_ entry: LogEntry) {
-        switch entry.fact {
-        case .messageSent(let id, let senderID, let senderName):
+        guard let fact = entry.fact else { return nil }
+        if let sent = fact.messageSent {
             self = .message(
                 MessageNotice(
-                    id: id, roomID: entry.roomID, logSeq: entry.seq, senderName: senderName, sentAt: entry.at,
-                    recipients: entry.participants.filter { $0 != senderID }))
-        case .messagesRead(let userID): self = .badges(of: [userID])
-        case .messageDeleted:
+                    id: sent.id, roomID: entry.roomID, logSeq: entry.seq, senderName: sent.senderName, sentAt: entry.at,
+                    recipients: entry.participants.filter { $0 != sent.senderID }))
+        } else if let reader = fact.messagesReader {
+            self = .badges(of: [reader])
+        } else if fact.deletedMessageID != nil {
             let people = entry.emissions.compactMap { emission -> String? in
                 guard emission.composition == .badges, case .person(let id) = emission.audience else { return nil }
                 return id
             }
             guard !people.isEmpty else { return nil }
             self = .badges(of: people)
-        default: return nil
+        } else {
+            return nil
         }
     }
+
     /// The people to notify.
     var people: [String] {
         switch self {

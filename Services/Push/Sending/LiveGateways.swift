@@ -23,7 +23,7 @@ final class LiveGateways: Sendable {
     /// reply counts as having none: an unnecessary notification is better than a missing one.
     func sockets(at members: [OpenRoomQuestion.Member]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
         guard !members.isEmpty else { return [:] }
-        let question = OpenRoomQuestion(stream: JobMaker.stream, members: members)
+        let question = OpenRoomQuestion(log: .messaging, members: members)
         // Asking a gateway that has died costs nothing.
         let gateways = membership.alive.filter { !unresponsive.contains($0) }
         return await withTaskGroup(of: [[SocketEvidence]]?.self) { group in

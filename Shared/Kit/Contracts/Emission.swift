@@ -90,11 +90,11 @@ extension [Emission] {
     /// of entries, holds the bytes of each entry once.
     public mutating func write(after fact: Fact? = nil) -> JSONValue {
         // Approximately the required number of bytes.
-        let capacity = reduce(fact == nil ? 2 : Fact.usualBytes) { $0 + $1.data.bytes.count + 128 }
+        let capacity = reduce(2 + (fact?.payload.bytes.count ?? 0)) { $0 + $1.data.bytes.count + 128 }
         return withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { ends in
             let bytes = JSONWriter.bytes(reservingCapacity: capacity) { json in
                 json.array { json in
-                    fact?.write(to: &json)
+                    if let fact { json.value(fact.payload) }
                     // Not `enumerated()`, which allocates for each element.
                     for index in indices {
                         self[index].write(to: &json)

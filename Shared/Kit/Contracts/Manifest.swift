@@ -21,7 +21,7 @@ public struct Manifest: Sendable, Equatable {
     /// - If fields of messages or people change, the entry has the fact `fieldsChanged`.
     /// - What one person gets in answers and contributions never changes with time alone.
     public var logsWhatRoomsShow: Bool
-    /// True if its event log lists sessions that ended (`SessionsEnded`). Gateways refuse their
+    /// True if its event log lists sessions that ended (`Fact.sessionsEnded`). Gateways refuse their
     /// tokens. Until a gateway knows which sessions ended, it refuses every token that names a
     /// session.
     public var logsEndedSessions: Bool
@@ -225,6 +225,10 @@ public struct RateLimit: Sendable, Equatable {
     public let perPerson: Int
     public let perAddress: Int
     public let seconds: Int
+    /// True if only addresses are counted.
+    public let isOfAddresses: Bool
+    /// What is counted, for the setting.
+    public let help: String
 
     /// The limits that every gateway has for its own answers, and for routes and events that name no limit. A
     /// service's own limit with one of these names is ignored.
@@ -235,11 +239,22 @@ public struct RateLimit: Sendable, Equatable {
     /// The longest period: a year, as a longer limit would be a ban.
     package static let maxSeconds = 366 * 86_400
 
-    public init(_ name: String, _ counted: Counted = .calls, perPerson: Int, perAddress: Int, seconds: Int) {
+    /// - Parameters:
+    ///   - isOfAddresses: true if only addresses are counted. It is for the setting alone, like `help`: neither is in a
+    ///     manifest.
+    public init(
+        _ name: String, _ counted: Counted = .calls, perPerson: Int, perAddress: Int, seconds: Int,
+        isOfAddresses: Bool = false, _ help: String = ""
+    ) {
         self.name = name
         self.counted = counted
         self.perPerson = perPerson
         self.perAddress = perAddress
         self.seconds = seconds
+        self.isOfAddresses = isOfAddresses
+        self.help = help
     }
+
+    /// The limits of Parlor's services. Gateways have a setting for each.
+    public static let ofServices: [RateLimit] = ofRooms + ofMessaging + ofElements + ofPush + ofAccounts
 }

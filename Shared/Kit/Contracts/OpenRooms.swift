@@ -1,7 +1,7 @@
 import ParlorJSON
 
 /// The request at `Subject.openRooms(of:)`. For each given room and person it asks two things: which of the person's
-/// sockets have the room open on this gateway, and which entries of the stream each of these sockets certainly has.
+/// sockets have the room open on this gateway, and which entries of the log each of these sockets certainly has.
 public struct OpenRoomQuestion: Sendable, Equatable {
     public struct Member: Sendable, Hashable {
         public let roomID: String
@@ -16,17 +16,17 @@ public struct OpenRoomQuestion: Sendable, Equatable {
     /// The limit of sockets in a reply, for one person in one room on one event loop.
     public static let maxSockets = 16
 
-    public let stream: String
+    public let log: LogID
     public let members: [Member]
 
-    public init(stream: String, members: [Member]) {
-        self.stream = stream
+    public init(log: LogID, members: [Member]) {
+        self.log = log
         self.members = members
     }
 
     public var json: JSONValue {
         JSONWriter.object(reservingCapacity: 128 * members.count + 64) {
-            $0.member("stream", stream)
+            $0.member("stream", log.name)
             $0.name("rooms")
             $0.array(of: members) { json, member in
                 json.object {
@@ -39,13 +39,13 @@ public struct OpenRoomQuestion: Sendable, Equatable {
 
     /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
-        guard let object = json.object, let stream = object["stream"]?.string,
+        guard let object = json.object, let log = object["stream"]?.string.flatMap(LogID.init(name:)),
             let members = object["rooms"]?.list(of: { room -> Member? in
                 guard let roomID = room["roomId"]?.string, let userID = room["userId"]?.string else { return nil }
                 return Member(roomID: roomID, userID: userID)
             })
         else { return nil }
-        self.init(stream: stream, members: members)
+        self.init(log: log, members: members)
     }
 
     /// Encodes a reply: for each member, in order, its sockets.
@@ -73,7 +73,7 @@ public struct OpenRoomQuestion: Sendable, Equatable {
 public struct SocketEvidence: Sendable, Equatable {
     /// The milliseconds since its last activity: it answered a ping, connected or sent something.
     public let age: Int
-    /// The last position of the stream that the socket certainly has: it answered a ping that was sent after that
+    /// The last position of the log that the socket certainly has: it answered a ping that was sent after that
     /// entry.
     public let confirmed: Int
 

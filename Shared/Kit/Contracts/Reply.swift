@@ -1,16 +1,5 @@
 import ParlorJSON
 
-/// The position of an entry in a service's event log.
-public struct StreamPosition: Sendable, Equatable {
-    public let stream: String
-    public let seq: Int
-
-    public init(stream: String, seq: Int) {
-        self.stream = stream
-        self.seq = seq
-    }
-}
-
 /// A service's reply to a request. The gateway turns it into an HTTP response or an ack.
 public struct Reply: Sendable {
     public enum Status: Int, Sendable {
@@ -24,13 +13,13 @@ public struct Reply: Sendable {
     /// The cursor of a paged list's next page, or null on the last one; nil for other replies.
     public var page: JSONValue?
     /// The log entry that a write made. The gateway holds the reply until the entry is fanned out.
-    public var position: StreamPosition?
+    public var position: EntryPosition?
     /// True if this repeats the reply to an earlier request with the same idempotency key.
     public var isDuplicate: Bool
 
     public init(
         _ status: Status = .ok, _ data: JSONValue = .emptyObject, page: JSONValue? = nil,
-        position: StreamPosition? = nil, isDuplicate: Bool = false
+        position: EntryPosition? = nil, isDuplicate: Bool = false
     ) {
         self.status = status
         self.data = data
@@ -49,7 +38,7 @@ public struct Reply: Sendable {
             $0.member("status", status.rawValue)
             if let page { $0.member("page", page) }
             if let position {
-                $0.member("stream", position.stream)
+                $0.member("stream", position.log.name)
                 $0.member("seq", position.seq)
             }
             if isDuplicate { $0.member("duplicate", true) }
@@ -80,8 +69,8 @@ public struct Reply: Sendable {
             let data = object["data"] ?? (status == .noContent ? .null : nil)
         else { throw .noAnswer }
         self.init(status, data, page: object["page"], isDuplicate: object["duplicate"]?.bool ?? false)
-        if let stream = object["stream"]?.string, let seq = object["seq"]?.int {
-            position = StreamPosition(stream: stream, seq: seq)
+        if let log = object["stream"]?.string.flatMap(LogID.init(name:)), let seq = object["seq"]?.int {
+            position = EntryPosition(log: log, seq: seq)
         }
     }
 }

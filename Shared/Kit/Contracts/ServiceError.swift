@@ -1,7 +1,7 @@
 import ParlorJSON
 
-/// An error code as clients see it, with its HTTP status. The codes of the public contract are members; a service
-/// may have codes of its own.
+/// An error code as clients see it, with its HTTP status. Here are the codes of the public contract that any request can
+/// have; those of Parlor's services are in the services' contracts. Another service may have codes of its own.
 public struct ErrorCode: Sendable, Hashable {
     public let rawValue: String
     public let status: Int
@@ -34,37 +34,28 @@ public struct ErrorCode: Sendable, Hashable {
         return code
     }
 
-    private init(_ rawValue: String, _ status: Int) { (self.rawValue, self.status) = (rawValue, status) }
+    init(_ rawValue: String, _ status: Int) { (self.rawValue, self.status) = (rawValue, status) }
 
     private static let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
     private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
 
     public static let malformedRequest = ErrorCode("malformed_request", 400)
     public static let unauthenticated = ErrorCode("unauthenticated", 401)
-    public static let invalidCredentials = ErrorCode("invalid_credentials", 401)
-    public static let invalidToken = ErrorCode("invalid_token", 401)
     public static let forbidden = ErrorCode("forbidden", 403)
-    public static let roomNotFound = ErrorCode("room_not_found", 404)
-    public static let messageNotFound = ErrorCode("message_not_found", 404)
-    public static let elementNotFound = ErrorCode("element_not_found", 404)
-    public static let userNotFound = ErrorCode("user_not_found", 404)
     public static let routeNotFound = ErrorCode("route_not_found", 404)
     public static let methodNotAllowed = ErrorCode("method_not_allowed", 405)
-    public static let usernameTaken = ErrorCode("username_taken", 409)
-    public static let emailTaken = ErrorCode("email_taken", 409)
-    public static let versionConflict = ErrorCode("version_conflict", 409)
     public static let payloadTooLarge = ErrorCode("payload_too_large", 413)
     public static let invalidField = ErrorCode("invalid_field", 422)
     public static let rateLimited = ErrorCode("rate_limited", 429)
     public static let `internal` = ErrorCode("internal_error", 500)
     public static let serviceUnavailable = ErrorCode("service_unavailable", 503)
 
-    /// The codes of the public contract, in the order of their statuses.
-    public static let ofContract: [ErrorCode] = [
-        malformedRequest, unauthenticated, invalidCredentials, invalidToken, forbidden, roomNotFound, messageNotFound,
-        elementNotFound, userNotFound, routeNotFound, methodNotAllowed, usernameTaken, emailTaken, versionConflict,
-        payloadTooLarge, invalidField, rateLimited, `internal`, serviceUnavailable,
-    ]
+    /// The codes of the public contract: those that any request can have, and those of Parlor's services.
+    public static let ofContract: [ErrorCode] =
+        [
+            malformedRequest, unauthenticated, forbidden, routeNotFound, methodNotAllowed, payloadTooLarge,
+            invalidField, rateLimited, `internal`, serviceUnavailable,
+        ] + ofAccounts + ofRooms + ofMessaging + ofElements
     private static let contract = Dictionary(uniqueKeysWithValues: ofContract.map { ($0.rawValue, $0) })
 
     public var isOfContract: Bool { Self.contract[rawValue] != nil }
@@ -115,12 +106,6 @@ public struct ServiceError: Error, Sendable, Equatable {
     /// The default seconds to wait: about as long as a restart or a full queue lasts.
     private static let unavailableFor = 1
 
-    /// The error both for a room that does not exist and for one that the caller is not in, so that a caller
-    /// cannot probe for rooms.
-    public static let roomNotFound = ServiceError(.roomNotFound, "There is no such room.")
-    public static let messageNotFound = ServiceError(.messageNotFound, "There is no such message in this room.")
-    public static let elementNotFound = ServiceError(.elementNotFound, "There is no such element in this room.")
-    public static let userNotFound = ServiceError(.userNotFound, "There is no such person.")
     /// The error for a malformed reply of another service. Such a reply counts as none.
     public static let noAnswer = ServiceError(.internal, "A service gave no answer.")
 

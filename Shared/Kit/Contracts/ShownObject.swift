@@ -40,12 +40,8 @@ public enum ShownObject: String, Sendable, CaseIterable {
     /// The object's own members, which no service may contribute.
     public var ownMembers: [String] {
         switch self {
-        case .messages:
-            [
-                "id", "roomId", "seq", "senderId", "sender", "receiverId", "text", "content", "createdAt",
-                "readStatus", "readBy", "tempId",
-            ]
-        case .people: ["id", "userId", "username", "firstName", "email", "rooms"]
+        case .messages: Self.membersOfMessages
+        case .people: Self.membersOfPeople
         }
     }
 

@@ -1,5 +1,5 @@
-/// The subjects of the bus: those of every service, of gateways and of operators, and the requests of gateways to the
-/// rooms service.
+/// The subjects of the bus: those of every service, of gateways and of operators. The requests to one of Parlor's services
+/// are in its contract.
 public enum Subject {
     /// Returns the subject on which a service announces what it offers: when it starts, when the bus reconnects, when
     /// requested, and when entries of its log were not published. It contains the service's name, so that a bus can
@@ -25,20 +25,14 @@ public enum Subject {
     public static let gatewayAlive = "gateways.alive"
     /// Returns the subject on which a gateway is asked who has rooms open there. The request is an `OpenRoomQuestion`.
     public static func openRooms(of gateway: String) -> String { "gateways.\(gateway).open" }
-    /// The request for the ids of the caller's rooms, in pages.
-    public static let roomIDs = "rooms.ids"
-    /// The request for the caller's rooms, in pages, as the rooms service knows them.
-    public static let rooms = "rooms.list"
-    /// The request for a room as the rooms service knows it: `{roomId}`, on behalf of the request's caller.
-    public static let room = "rooms.get"
 
-    /// Returns the subject of a service's event log, where entries are published as they are committed.
-    public static func log(of service: String) -> String { "\(service).log" }
+    /// Returns the subject of an event log, where entries are published as they are committed.
+    public static func log(of log: LogID) -> String { "\(log.name).log" }
     /// Returns the subject of requests for a page of the log: a `LogQuery`, answered with a `LogPage`.
-    public static func logPage(of service: String) -> String { "\(service).events" }
-    /// Returns the subject of requests for all that the service has, in pages, for services that follow its log and
-    /// missed entries: `{cursor?}`, answered with a `SnapshotPage`. Not every service has it.
-    public static func snapshot(of service: String) -> String { "\(service).snapshot" }
+    public static func logPage(of log: LogID) -> String { "\(log.name).events" }
+    /// Returns the subject of requests for all that the log's service has, in pages, for services that follow the log
+    /// and missed entries: `{cursor?}`, answered with a `SnapshotPage`. Not every service has it.
+    public static func snapshot(of log: LogID) -> String { "\(log.name).snapshot" }
     /// Returns the subject on which a gateway tells a service that its announcement was refused. Its data is
     /// `{what, of}`: the claim, and the service that already has it.
     public static func refusal(of service: String) -> String { "\(service).refused" }

@@ -1,7 +1,7 @@
 import ParlorContracts
 import ParlorStorage
 
-// The owner's replies to followers that missed entries of its log, or need its end.
+// The owner's replies to followers that missed entries of its log, or need its head.
 extension EventLog {
     /// Returns the position of the newest entry.
     public func position() async throws -> LogPosition {
@@ -25,10 +25,10 @@ extension EventLog {
 
     private func page(for query: LogQuery, to userID: String?, on connection: any Connection) throws -> LogPage {
         let limit = min(max(query.limit ?? LogQuery.maxEntries, 0), LogQuery.maxEntries)
-        let ends = try Self.ends(on: connection)
-        let newest = ends?.newest
+        let bounds = try Self.bounds(on: connection)
+        let newest = bounds?.newest
         let head = LogPosition(after: newest, in: database.databaseID)
-        let oldest = ends?.oldest ?? head.seq + 1
+        let oldest = bounds?.oldest ?? head.seq + 1
         let isKnown =
             try query.digest.map {
                 try Self.has(query.since, digest: $0, oldest: oldest, newest: newest, on: connection)

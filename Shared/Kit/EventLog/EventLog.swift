@@ -61,15 +61,21 @@ public struct EventLog: Sendable {
         return entry.seq
     }
 
-    /// Removes the emissions of the entry that sent a message, because the message was deleted: nobody who catches up gets
-    /// its text. Does nothing if the entry was pruned.
+    /// Removes the emissions of an entry, because what they quote was deleted: nobody who catches up gets it. Does
+    /// nothing if the entry was pruned.
     ///
     /// It reads the room's entries in the log.
-    public static func removeEmissions(ofMessage id: String, roomID: String, on connection: any Connection) throws {
+    ///
+    /// - Parameters:
+    ///   - id: the id of what was deleted, in the emissions.
+    ///   - isMeant: returns true for the fact of the entry.
+    public static func removeEmissions(
+        quoting id: String, roomID: String, on connection: any Connection, where isMeant: (Fact) -> Bool
+    ) throws {
         let found = try connection.all(
             "SELECT \(columns) FROM events WHERE room_id = $1 AND emissions LIKE $2", roomID, "%\"id\":\"\(id)\"%",
             body: entry)
-        guard let written = found.first(where: { $0.sentMessage == id }) else { return }
+        guard let written = found.first(where: { $0.fact.map(isMeant) ?? false }) else { return }
         let rest = written.withoutEmissions
         try connection.execute(
             "UPDATE events SET emissions = $2, digest = $3 WHERE seq = $1", rest.seq, rest.emissionsJSON, rest.digest)
@@ -99,7 +105,7 @@ public struct EventLog: Sendable {
 
     /// Returns the newest entry, and the `seq` of the oldest that is still there; nil before the first. This is one
     /// statement, because each one costs a round trip to a database server, and a list of rooms asks every log.
-    static func ends(on connection: any Connection) throws -> (newest: LogEntry, oldest: Int)? {
+    static func bounds(on connection: any Connection) throws -> (newest: LogEntry, oldest: Int)? {
         try connection.first(
             "SELECT \(columns), (SELECT min(seq) FROM events) FROM events ORDER BY seq DESC LIMIT 1"
         ) { (entry($0), $0.int(7)) }

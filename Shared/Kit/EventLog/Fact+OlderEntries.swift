@@ -1,5 +1,4 @@
 import ParlorContracts
-import ParlorJSON
 
 // Support for entries without a fact, from older processes that did not know that fact yet. Only the events for
 // clients show what happened. Logs contain such entries during a rolling upgrade, for a day after it, and as the
@@ -8,15 +7,11 @@ extension Fact {
     /// Derives the fact of an older entry from its first emission; nil if it has none.
     ///
     /// The first emission is enough, because those processes wrote the event of the change before everything else.
-    /// If no fact follows from the name of that event, nothing else is read.
-    ///
-    /// - Parameter element: the first element of the entry's array. If it is a fact, known here or not, the
-    ///   entry is not an older one.
-    init?(olderEmission element: JSONValue) {
-        guard let emission = element.object, emission["fact"] == nil else { return nil }
-        switch emission["event"]?.string {
+    init?(older emission: Emission) {
+        let data = emission.data
+        switch emission.event {
         case "message:new":
-            guard let message = emission["data"]?["message"]?.object, let id = message["id"]?.string,
+            guard let message = data["message"]?.object, let id = message["id"]?.string,
                 let senderID = message["senderId"]?.string
             else { return nil }
             let sender = message["sender"]?.object
@@ -24,20 +19,23 @@ extension Fact {
                 id: id, senderID: senderID,
                 senderName: sender?["firstName"]?.string ?? sender?["username"]?.string ?? "")
         case "messages:read":
-            guard let userID = emission["data"]?["userId"]?.string else { return nil }
+            guard let userID = data["userId"]?.string else { return nil }
             self = .messagesRead(userID: userID)
         case "message:deleted":
-            guard let id = emission["data"]?["messageId"]?.string else { return nil }
+            guard let id = data["messageId"]?.string else { return nil }
             self = .messageDeleted(id: id)
         case "element:created":
-            guard let id = emission["data"]?["element"]?["id"]?.string else { return nil }
+            guard let id = data["element"]?["id"]?.string else { return nil }
             self = .elementCreated(id: id)
         case "element:updated":
-            guard let id = emission["data"]?["element"]?["id"]?.string else { return nil }
+            guard let id = data["element"]?["id"]?.string else { return nil }
             self = .elementUpdated(id: id)
         case "element:deleted":
-            guard let id = emission["data"]?["elementId"]?.string else { return nil }
+            guard let id = data["elementId"]?.string else { return nil }
             self = .elementDeleted(id: id)
+        case "sessions:ended":
+            guard let ended = SessionsEnded(data) else { return nil }
+            self = .sessionsEnded(ended)
         case "room:cleared": self = .boardCleared
         case "room:created": self = .roomCreated
         case "room:updated": self = .roomRenamed

@@ -33,10 +33,10 @@ public struct LogClient: Sendable {
     ///   has the same id and trace, and the time that is left.
     /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if the reply is not a page.
     public func page(
-        of stream: String, _ query: LogQuery, _ context: BusContext? = nil
+        of logID: LogID, _ query: LogQuery, _ context: BusContext? = nil
     ) async throws(ServiceError) -> LogPage {
         let result: Result<LogPage, ServiceError> = await withCheckedContinuation { continuation in
-            page(of: stream, query, context) { continuation.resume(returning: $0) }
+            page(of: logID, query, context) { continuation.resume(returning: $0) }
         }
         return try result.get()
     }
@@ -44,15 +44,15 @@ public struct LogClient: Sendable {
     /// Requests a page for callers that must not suspend. The completion is called once, maybe before this
     /// returns, on any thread: within a process it is the one that has read the page. It must not block.
     public func page(
-        of stream: String, _ query: LogQuery, _ context: BusContext? = nil,
+        of logID: LogID, _ query: LogQuery, _ context: BusContext? = nil,
         completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
     ) {
-        let (subject, data, context) = (Subject.logPage(of: stream), query.json, context ?? self.context())
+        let (subject, data, context) = (Subject.logPage(of: logID), query.json, context ?? self.context())
         let reader = AnswerReader(subject, data, context, of: owner, faults: faults)
         bus.request(subject, data, context) { [self] answer in
             // The owner does not know how much the bus carries: a NATS server may carry less than Parlor's own bus.
             if case .failure(.lineTooLong) = answer, let shorter = query.halved {
-                return page(of: stream, shorter, context, completion: completion)
+                return page(of: logID, shorter, context, completion: completion)
             }
             completion(
                 reader.read(answer) { payload throws(ServiceError) in
@@ -67,9 +67,9 @@ public struct LogClient: Sendable {
     }
 
     /// Requests a page of a snapshot (`forEachSnapshotPage`).
-    func snapshotPage(of stream: String, cursor: String?) async throws(ServiceError) -> SnapshotPage {
+    func snapshotPage(of logID: LogID, cursor: String?) async throws(ServiceError) -> SnapshotPage {
         let question = JSONWriter.object { if let cursor { $0.member("cursor", cursor) } }
-        let (subject, context) = (Subject.snapshot(of: stream), context())
+        let (subject, context) = (Subject.snapshot(of: logID), context())
         let reply = try await bus.ask(subject, question, context, of: owner, faults: faults)
         guard let page = SnapshotPage(reply) else { throw malformed(subject, context) }
         return page
@@ -81,47 +81,47 @@ public struct LogClient: Sendable {
     }
 
     /// Notes an entry that was published and cannot be read.
-    func noteMalformedEntry(of stream: String) {
-        faults?.note(.malformedEntry, on: Subject.log(of: stream), context())
+    func noteMalformedEntry(of logID: LogID) {
+        faults?.note(.malformedEntry, on: Subject.log(of: logID), context())
     }
 
     var unavailable: ServiceError { .unavailable(owner) }
 
-    /// Requests the end of each of these logs. The owner reads it after the request, so everything
+    /// Requests the head of each of these logs. The owner reads it after the request, so everything
     /// acknowledged before is included. Logs whose owner does not reply are missing.
     public func heads(
-        of streams: [String], within timeout: Duration = BusContext.defaultTimeout
-    ) async -> [String: LogPosition] {
-        guard !streams.isEmpty else { return [:] }
+        of logs: [LogID], within timeout: Duration = BusContext.defaultTimeout
+    ) async -> [LogID: LogPosition] {
+        guard !logs.isEmpty else { return [:] }
         // Not a task for each: the last answer alone resumes the caller.
         return await withCheckedContinuation { continuation in
-            let answers = HeadAnswers(streams.count, continuation)
-            for stream in streams {
-                page(of: stream, .head, context(within: timeout)) { answers.take(try? $0.get().head, of: stream) }
+            let answers = HeadAnswers(logs.count, continuation)
+            for logID in logs {
+                page(of: logID, .head, context(within: timeout)) { answers.take(try? $0.get().head, of: logID) }
             }
         }
     }
 }
 
-/// The answers to questions for the ends of logs, until all are there.
+/// The answers to questions for the heads of logs, until all are there.
 private final class HeadAnswers: Sendable {
     private struct State {
-        var heads: [String: LogPosition] = [:]
+        var heads: [LogID: LogPosition] = [:]
         var missing: Int
     }
 
     private let state: Mutex<State>
-    private let continuation: CheckedContinuation<[String: LogPosition], Never>
+    private let continuation: CheckedContinuation<[LogID: LogPosition], Never>
 
-    init(_ count: Int, _ continuation: CheckedContinuation<[String: LogPosition], Never>) {
+    init(_ count: Int, _ continuation: CheckedContinuation<[LogID: LogPosition], Never>) {
         state = Mutex(State(missing: count))
         self.continuation = continuation
     }
 
     /// - Parameter head: nil if the owner did not reply.
-    func take(_ head: LogPosition?, of stream: String) {
-        let heads = state.withLock { state -> [String: LogPosition]? in
-            state.heads[stream] = head
+    func take(_ head: LogPosition?, of logID: LogID) {
+        let heads = state.withLock { state -> [LogID: LogPosition]? in
+            state.heads[logID] = head
             state.missing -= 1
             return state.missing == 0 ? state.heads : nil
         }

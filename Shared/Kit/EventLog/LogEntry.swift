@@ -71,23 +71,28 @@ public final class LogEntry: CommitEvent {
             if let emissions = decoded.emissions { return emissions }
             var emissions: [Emission] = []
             var mistake: JSONValue?
-            for element in emissionsJSON.array ?? [] {
+            for (index, element) in (emissionsJSON.array ?? []).enumerated() {
                 if let emission = Emission(element) {
                     emissions.append(emission)
-                } else if mistake == nil, element["fact"] == nil {
+                } else if let fact = Fact(element) {
+                    if index == 0 { decoded.fact = fact }
+                } else if mistake == nil {
                     mistake = element
                 }
             }
             decoded.emissions = (emissions, mistake)
+            // It was read on the way.
+            if decoded.fact == nil { decoded.fact = .some(emissions.first.flatMap(Fact.init(older:))) }
             return (emissions, mistake)
         }
     }
 
-    /// The fact for other services; nil if none of them needs one, or if a newer version wrote it.
+    /// The fact for other services; nil if none of them needs one.
     public var fact: Fact? {
         decoded.withLock { decoded in
             if let fact = decoded.fact { return fact }
-            let fact = emissionsJSON.array?.first.flatMap { Fact($0) ?? Fact(olderEmission: $0) }
+            let first = emissionsJSON.array?.first
+            let fact = first.flatMap { Fact($0) ?? Emission($0).flatMap(Fact.init(older:)) }
             decoded.fact = .some(fact)
             return fact
         }
@@ -95,11 +100,6 @@ public final class LogEntry: CommitEvent {
 }
 
 extension LogEntry {
-    /// The message that this entry sends; nil for any other entry.
-    public var sentMessage: String? {
-        if case .messageSent(let id, _, _) = fact { id } else { nil }
-    }
-
     /// This entry without its emissions, because what they quote was deleted. Its fact stays, and so does its digest:
     /// positions after it are valid.
     public var withoutEmissions: LogEntry {

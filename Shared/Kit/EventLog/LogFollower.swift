@@ -5,13 +5,13 @@ import ParlorReactor
 import ParlorServiceClient
 import Synchronization
 
-/// Follows a service's event log: it delivers each entry once, in order, from the log's end when that is first known.
+/// Follows a service's event log: it delivers each entry once, in order, from the log's head when that is first known.
 ///
-/// Entries arrive on the bus as they are committed. If a gap remains, or an announcement, a reply or the log's end names
+/// Entries arrive on the bus as they are committed. If a gap remains, or an announcement, a reply or the log's head names
 /// a later entry, the follower fetches the missing entries from the owner until it has them. It passes over malformed
 /// ones. All of this happens on one loop.
 public actor LogFollower: LoopActor {
-    public nonisolated let service: String
+    public nonisolated let logID: LogID
     public nonisolated let loop: EventLoop
     private let bus: any MessageBus
     private let client: LogClient
@@ -64,25 +64,25 @@ public actor LogFollower: LoopActor {
 
     /// - Parameters:
     ///   - faults: notes pages that are late or malformed, and malformed entries; one of its own if nil.
-    ///   - lookInterval: how often the follower asks the owner for the log's end, first at the start. An entry that the bus
+    ///   - lookInterval: how often the follower asks the owner for the log's head, first at the start. An entry that the bus
     ///     has lost is late by this at most. If it is nil, `announced` has to be called for each announcement, including
     ///     those after the bus reconnects.
     ///   - restartInterval: the least time between two replacements of the log. One that comes sooner is not followed until an
     ///     announcement after that time.
     ///   - deliver: called on the loop, with at least one entry; never after `stop` has taken effect on the loop.
-    ///   - onStart: called on the loop with the position after which entries are delivered: when the log's end
+    ///   - onStart: called on the loop with the position after which entries are delivered: when the log's head
     ///     is first known, and when the log was replaced by that of another database or of a restored backup.
     ///     Never called after `stop`, like `deliver`.
     public init(
-        _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger, faults: AnswerFaults? = nil,
+        _ logID: LogID, bus: any MessageBus, on loop: EventLoop, log: Logger, faults: AnswerFaults? = nil,
         lookingEvery lookInterval: Duration? = nil, restartInterval: Duration = .zero,
         deliver: @escaping @Sendable ([LogEntry]) -> Void,
         onStart: @escaping @Sendable (LogPosition) -> Void = { _ in }
     ) {
-        self.service = service
+        self.logID = logID
         self.bus = bus
         client = LogClient(
-            bus, requestID: "follow-\(service)", owner: service, faults: faults ?? AnswerFaults(log: log))
+            bus, requestID: "follow-\(logID)", owner: logID.service, faults: faults ?? AnswerFaults(log: log))
         self.loop = loop
         self.log = log
         self.lookInterval = lookInterval
@@ -93,9 +93,9 @@ public actor LogFollower: LoopActor {
 
     /// Subscribes to the log. To be called once.
     public nonisolated func start() throws(BusError) {
-        let subscription = try bus.subscribe(Subject.log(of: service)) { [weak self] message in
+        let subscription = try bus.subscribe(Subject.log(of: logID)) { [weak self] message in
             guard let self else { return }
-            guard let entry = LogEntry.read(message) else { return client.noteMalformedEntry(of: service) }
+            guard let entry = LogEntry.read(message) else { return client.noteMalformedEntry(of: logID) }
             take(entry)
         }
         enqueue { follower in
@@ -112,7 +112,7 @@ public actor LogFollower: LoopActor {
         }
     }
 
-    /// Handles the owner's announcement of its log's end.
+    /// Handles the owner's announcement of the log's head.
     public nonisolated func announced(_ head: LogPosition) {
         enqueue { $0.noteHead(head) }
     }
@@ -125,12 +125,12 @@ public actor LogFollower: LoopActor {
         }
     }
 
-    /// Asks the owner for the log's end, now and after each interval.
+    /// Asks the owner for the log's head, now and after each interval.
     private func look() {
         guard let lookInterval, !isStopped else { return }
         let next = loop.now + lookInterval
         // An instance that has just ended must not delay the next request.
-        client.page(of: service, .head, client.context(within: lookInterval * 4 / 5)) { [weak self] answer in
+        client.page(of: logID, .head, client.context(within: lookInterval * 4 / 5)) { [weak self] answer in
             self?.enqueue { follower in
                 if case .success(let page) = answer { follower.noteHead(page.head) }
                 follower.loop.schedule(after: max(next - follower.loop.now, .zero), follower.weakly { $0.look() })
@@ -193,7 +193,7 @@ public actor LogFollower: LoopActor {
             if !isLeftOut {
                 log.error(
                     "the event log was replaced again too soon; its entries are left out",
-                    ["log": service, "within": "\(restartInterval)"])
+                    ["log": logID.name, "within": "\(restartInterval)"])
             }
             isLeftOut = true
             return
@@ -201,8 +201,8 @@ public actor LogFollower: LoopActor {
         lastRestart = loop.now
         isLeftOut = false
         log.warning(
-            "the event log was replaced; following the new one from its end",
-            ["log": service, "seq": head.seq])
+            "the event log was replaced; following the new one from its head",
+            ["log": logID.name, "seq": head.seq])
         databaseID = head.databaseID
         known = .start(head)
         mustVerify = false
@@ -225,7 +225,7 @@ public actor LogFollower: LoopActor {
         let digest = known?.seq == last ? known?.digest : nil
         let question = Question(
             since: last, databaseID: databaseID, highest: cursor.highest, verifies: mustVerify)
-        client.page(of: service, LogQuery(since: last, digest: digest)) { [self] answer in
+        client.page(of: logID, LogQuery(since: last, digest: digest)) { [self] answer in
             enqueue { $0.fetched(answer, to: question) }
         }
     }
@@ -256,7 +256,7 @@ public actor LogFollower: LoopActor {
         // Malformed entries at the end of a page would be requested again and again.
         if page.malformedCount > 0 { handOn(cursor.skip(to: page.through)) }
         cursor.expect(page.head.seq)
-        // If nobody has named a later entry since the request, the owner's end is right. Stop
+        // If nobody has named a later entry since the request, the owner's head is right. Stop
         // waiting for later ones: they never existed.
         if cursor.highest == question.highest { cursor.settle(at: page.head.seq) }
         guard let last = cursor.last, last > since else { return fetchIfBehind(after: Self.retryInterval) }
@@ -269,7 +269,7 @@ public actor LogFollower: LoopActor {
         var ready: [LogEntry] = []
         for entry in entries {
             if let last = cursor.last, entry.seq > last + 1 {
-                log.warning("event log entries missing", ["log": service, "from": last + 1, "to": entry.seq - 1])
+                log.warning("event log entries missing", ["log": logID.name, "from": last + 1, "to": entry.seq - 1])
                 ready += cursor.skip(to: entry.seq - 1)
             }
             ready += cursor.receive(entry)

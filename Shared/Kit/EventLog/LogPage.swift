@@ -3,7 +3,7 @@ import ParlorJSON
 import ParlorMessageBus
 import ParlorServiceClient
 
-/// A request for entries of a service's log (`Subject.logPage`). Its owner replies with a `LogPage`.
+/// A request for entries of a log (`Subject.logPage`). Its owner replies with a `LogPage`.
 public struct LogQuery: Sendable, Equatable {
     /// The limits of a page's entries and bytes, below the bus's limit of a line.
     public static let maxEntries = 500
@@ -48,7 +48,7 @@ public struct LogQuery: Sendable, Equatable {
         return halved
     }
 
-    /// The query for the log's end, without entries.
+    /// The query for the log's head, without entries.
     public static let head = LogQuery(limit: 0)
 
     public var json: JSONValue {
@@ -64,7 +64,7 @@ public struct LogQuery: Sendable, Equatable {
 
 /// The owner's reply to a `LogQuery`, over one snapshot.
 public struct LogPage: Sendable {
-    /// The end of the log.
+    /// The position of the newest entry.
     public let head: LogPosition
     /// The first entry that was not pruned; one after the head if there is none.
     public let oldest: Int

@@ -6,20 +6,20 @@ import ParlorStorage
 import Synchronization
 
 /// Publishes a service's log on the bus: each entry after its commit, and announcements with the
-/// end of the log and the service's manifest.
+/// head of the log and the service's manifest.
 ///
-/// The end is read from the database, because other instances write too. An instance may commit an
+/// The head is read from the database, because other instances write too. An instance may commit an
 /// entry and not publish it: it died, or it never learned that the commit succeeded. The next
-/// reader of the end announces it, and followers fetch the entry.
+/// reader of the head announces it, and followers fetch the entry.
 public final class LogPublisher: Sendable {
     private struct State {
-        /// The last end that was announced.
+        /// The last head that was announced.
         var announced: LogPosition
         /// The last entry that was published. Its digest is computed only when an announcement needs it.
         var lastEntry: LogEntry?
         var isAnnouncing = false
         /// True if another announcement was requested while this one is made. This one may already
-        /// have read the end, so another follows.
+        /// have read the head, so another follows.
         var isWantedAgain = false
         /// True while a refused announcement waits to be repeated.
         var isRetrying = false
@@ -45,7 +45,7 @@ public final class LogPublisher: Sendable {
     /// The pause before an announcement is repeated because the bus's queue was full.
     private static let retryInterval: Duration = .milliseconds(250)
 
-    private let service: String
+    private let logID: LogID
     private let manifest: JSONValue
     private let database: any Database
     private let bus: any MessageBus
@@ -53,11 +53,11 @@ public final class LogPublisher: Sendable {
     private let interval: Duration
     private let state: Mutex<State>
 
-    /// - Parameter interval: how often the end of the log is read to find entries that were not published.
+    /// - Parameter interval: how often the head of the log is read to find entries that were not published.
     public init(
         _ manifest: Manifest, of database: any Database, on bus: any MessageBus, log: Logger, every interval: Duration
     ) {
-        service = manifest.service
+        logID = LogID(manifest.service)
         self.manifest = manifest.json
         self.database = database
         self.bus = bus
@@ -83,7 +83,7 @@ public final class LogPublisher: Sendable {
         for case let entry as LogEntry in events { entries.append(entry) }
         var last: LogEntry?
         var refused: [(entry: LogEntry, error: BusError)] = []
-        for (entry, error) in zip(entries, bus.publish(Subject.log(of: service), all: entries)) {
+        for (entry, error) in zip(entries, bus.publish(Subject.log(of: logID), all: entries)) {
             if let error { refused.append((entry, error)) } else { last = entry }
         }
         if let last {
@@ -98,9 +98,9 @@ public final class LogPublisher: Sendable {
         announce()
     }
 
-    // MARK: The end
+    // MARK: The head
 
-    /// Announces the service, and reads the end of the log periodically.
+    /// Announces the service, and reads the head of the log periodically.
     ///
     /// - Throws: `StorageError` if it cannot be read.
     public func start() async throws {
@@ -109,24 +109,24 @@ public final class LogPublisher: Sendable {
             while true {
                 do { try await Task.sleep(for: interval) } catch { return }
                 let published = lastPublished
-                // A failed read loses nothing: the next round reads the end again.
-                guard let end = try? await EventLog(database).position() else { continue }
-                if end.seq < published { noteLoss(of: published, to: end) }
-                if end.seq > lastPublished { announce(end) }
+                // A failed read loses nothing: the next round reads the head again.
+                guard let head = try? await EventLog(database).position() else { continue }
+                if head.seq < published { noteLoss(of: published, to: head) }
+                if head.seq > lastPublished { announce(head) }
             }
         }
         state.withLock { $0.watching = watching }
     }
 
     /// Notes that published entries are gone, such as after the failover to a database server that lacked them. The
-    /// announcement of the earlier end shows it to followers.
-    private func noteLoss(of published: Int, to end: LogPosition) {
-        log.error("the event log has lost its newest entries", ["published": published, "end": end.seq])
+    /// announcement of the earlier head shows it to followers.
+    private func noteLoss(of published: Int, to head: LogPosition) {
+        log.error("the event log has lost its newest entries", ["published": published, "head": head.seq])
         state.withLock { state in
-            state.announced = end
+            state.announced = head
             state.lastEntry = nil
         }
-        announce(end)
+        announce(head)
     }
 
     public func stop() {
@@ -136,7 +136,7 @@ public final class LogPublisher: Sendable {
         }
     }
 
-    /// Announces the service soon, with the end of the log at that time.
+    /// Announces the service soon, with the head of the log at that time.
     public func announce() {
         let starts = state.withLock { state in
             defer {
@@ -151,9 +151,9 @@ public final class LogPublisher: Sendable {
                 do {
                     announce(try await EventLog(database).position())
                 } catch {
-                    // Without its database the service cannot do anything. It announces the end that it knows;
+                    // Without its database the service cannot do anything. It announces the head that it knows;
                     // followers get the rest when they ask.
-                    log.warning("the end of the event log cannot be read", ["error": "\(error)"])
+                    log.warning("the head of the event log cannot be read", ["error": "\(error)"])
                     announce(state.withLock { $0 }.lastPosition(in: database.databaseID))
                 }
             } while isWantedAgain()
@@ -168,15 +168,15 @@ public final class LogPublisher: Sendable {
         }
     }
 
-    private func announce(_ end: LogPosition) {
+    private func announce(_ head: LogPosition) {
         guard !state.withLock(\.isStopped) else { return }
         let announcement = JSONWriter.object(reservingCapacity: 4096) {
             $0.member("manifest", manifest)
-            $0.member("head", object: { end.writeMembers(to: &$0) })
+            $0.member("head", object: { head.writeMembers(to: &$0) })
         }
         do throws(BusError) {
-            try bus.publish(Subject.announce(of: service), announcement)
-            state.withLock { if end.seq >= $0.lastPublished { $0.announced = end } }
+            try bus.publish(Subject.announce(of: logID.service), announcement)
+            state.withLock { if head.seq >= $0.lastPublished { $0.announced = head } }
         } catch {
             log.error("the service could not be announced", ["error": "\(error)"])
             guard error == .slowConsumer, state.withLock({ $0.beginRetry() }) else { return }

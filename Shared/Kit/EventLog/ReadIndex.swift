@@ -1,23 +1,24 @@
+import ParlorContracts
 import ParlorReactor
 import Synchronization
 
-/// Requests the ends of event logs from their owners, with one request to each for all callers that wait at the time.
+/// Requests the heads of event logs from their owners, with one request to each for all callers that wait at the time.
 ///
-/// No caller gets an end that was read before its call. So the end includes everything that any gateway acknowledged
+/// No caller gets a head that was read before its call. So the head includes everything that any gateway acknowledged
 /// before the call. This is Raft's "read index" (section 6.4 of Ongaro's dissertation).
 public final class ReadIndex: Sendable {
-    public typealias Ends = [String: LogPosition]
+    public typealias Heads = [LogID: LogPosition]
 
     private struct Waiting: Sendable {
-        let streams: [String]
-        let continuation: CheckedContinuation<Ends, Never>
+        let logs: [LogID]
+        let continuation: CheckedContinuation<Heads, Never>
     }
 
     private struct State {
         var isAsking = false
         var waiting: [Waiting] = []
-        /// The owners that did not reply the last time, by stream.
-        var silent: [String: Silence] = [:]
+        /// The logs whose owners did not reply the last time.
+        var silent: [LogID: Silence] = [:]
     }
 
     /// An owner that did not reply.
@@ -51,15 +52,15 @@ public final class ReadIndex: Sendable {
         self.pause = pause
     }
 
-    /// Requests the ends of logs from their owners.
+    /// Requests the heads of logs from their owners.
     ///
-    /// - Returns: the ends of these logs, and perhaps of others. A log is missing if its owner did not reply now, or a
+    /// - Returns: the heads of these logs, and perhaps of others. A log is missing if its owner did not reply now, or a
     ///   short time ago.
-    public func ends(of streams: [String]) async -> Ends {
+    public func heads(of logs: [LogID]) async -> Heads {
         await withCheckedContinuation { continuation in
             let isFirst = state.withLock { state in
                 defer { state.isAsking = true }
-                state.waiting.append(Waiting(streams: streams, continuation: continuation))
+                state.waiting.append(Waiting(logs: logs, continuation: continuation))
                 return !state.isAsking
             }
             if isFirst { Task(executorPreference: EventLoop.current ?? loop) { [self] in await answerAll() } }
@@ -70,35 +71,35 @@ public final class ReadIndex: Sendable {
     /// one.
     private func answerAll() async {
         while case let round = nextRound(), !round.isEmpty {
-            let ends = await ends(of: Set(round.lazy.flatMap(\.streams)))
-            for waiting in round { waiting.continuation.resume(returning: ends) }
+            let heads = await heads(of: Set(round.lazy.flatMap(\.logs)))
+            for waiting in round { waiting.continuation.resume(returning: heads) }
         }
     }
 
-    private func ends(of streams: Set<String>) async -> Ends {
+    private func heads(of logs: Set<LogID>) async -> Heads {
         let start = LoopInstant.now()
         let asked = state.withLock { state in
-            if state.silent.isEmpty { return streams }
-            return streams.filter { state.silent[$0].map { $0.pausedUntil <= start } ?? true }
+            if state.silent.isEmpty { return logs }
+            return logs.filter { state.silent[$0].map { $0.pausedUntil <= start } ?? true }
         }
         guard !asked.isEmpty else { return [:] }
-        let ends = await client.heads(of: asked.sorted(), within: maxWait)
+        let heads = await client.heads(of: asked.sorted(), within: maxWait)
         state.withLock { state in
-            if ends.count == asked.count, state.silent.isEmpty { return }
+            if heads.count == asked.count, state.silent.isEmpty { return }
             let hasWaited = LoopInstant.now() - start >= maxWait
-            for stream in asked { note(ends[stream] != nil, of: stream, hasWaited: hasWaited, &state) }
+            for logID in asked { note(heads[logID] != nil, of: logID, hasWaited: hasWaited, &state) }
         }
-        return ends
+        return heads
     }
 
-    private func note(_ hasReplied: Bool, of stream: String, hasWaited: Bool, _ state: inout State) {
+    private func note(_ hasReplied: Bool, of logID: LogID, hasWaited: Bool, _ state: inout State) {
         guard !hasReplied else {
-            state.silent[stream] = nil
+            state.silent[logID] = nil
             return
         }
-        let earlier = state.silent[stream]?.pause
+        let earlier = state.silent[logID]?.pause
         let longer = earlier.map { hasWaited ? min($0 * 2, pause * 8) : pause } ?? pause
-        state.silent[stream] = Silence(pausedUntil: .now() + longer, pause: longer)
+        state.silent[logID] = Silence(pausedUntil: .now() + longer, pause: longer)
     }
 
     private func nextRound() -> [Waiting] {

@@ -98,16 +98,16 @@ extension LogClient {
     /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if a reply is not a page, or if the log was
     ///   replaced meanwhile; `CancellationError`; the body's errors.
     public func forEachSnapshotPage(
-        of stream: String, _ body: (SnapshotPage) async throws -> Void
+        of logID: LogID, _ body: (SnapshotPage) async throws -> Void
     ) async throws -> LogPosition {
-        let first = try await snapshotPage(of: stream, cursor: nil)
+        let first = try await snapshotPage(of: logID, cursor: nil)
         var page = first
         while true {
             guard page.position.databaseID == first.position.databaseID else { throw unavailable }
             try Task.checkCancellation()
             try await body(page)
             guard let next = page.next else { return first.position }
-            page = try await snapshotPage(of: stream, cursor: next)
+            page = try await snapshotPage(of: logID, cursor: next)
         }
     }
 }

@@ -6,7 +6,7 @@ import ParlorMessageBus
 extension Reply: BusPayload {
     public var maxBytes: Int {
         // An escaped byte takes six.
-        data.bytes.count + (page?.bytes.count ?? 0) + 6 * (position?.stream.utf8.count ?? 0) + 128
+        data.bytes.count + (page?.bytes.count ?? 0) + 6 * (position?.log.name.utf8.count ?? 0) + 128
     }
 
     /// - Throws: the errors of `init(_: JSONValue)`.

@@ -108,7 +108,7 @@ extension FuzzTarget {
                 databaseID: String(decoding: input.chunk(), as: UTF8.self), seq: Int(input.number() >> 11),
                 digest: Int(truncatingIfNeeded: input.number()))
             var cursor = SyncCursor(["rooms": position, "messaging": position])
-            cursor.streams["rooms"]?.taken = Int(input.byte())
+            cursor.logs["rooms"]?.taken = Int(input.byte())
             let text = codec.encode(cursor, for: "ada")
             try require(
                 codec.decode(text, for: "ada") == cursor || text.utf8.count > 8192, "a cursor is read as another")

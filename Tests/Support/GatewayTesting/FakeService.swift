@@ -55,9 +55,11 @@ public final class FakeService: Sendable {
         let service = FakeService(manifest, on: bus)
         service.on(Subject.health(of: manifest.service)) { $0.reply(Reply().json) }
         service.on(Subject.refusal(of: manifest.service)) { $0.reply(Reply().json) }
-        service.on(Subject.logPage(of: manifest.service)) { [weak service] in service?.answerEvents($0) }
+        service.on(Subject.logPage(of: service.logID)) { [weak service] in service?.answerEvents($0) }
         return service
     }
+
+    public var logID: LogID { LogID(manifest.service) }
 
     // MARK: Requests
 
@@ -125,21 +127,19 @@ public final class FakeService: Sendable {
         state.withLock { $0.append(emissions, fact: fact, room: room, participants: participants) }
     }
 
-    public func publish(_ entry: LogEntry) { publish(Subject.log(of: manifest.service), entry.json) }
+    public func publish(_ entry: LogEntry) { publish(Subject.log(of: logID), entry.json) }
 
     /// Writes an entry and publishes it.
     @discardableResult
     public func emit(
         _ emissions: [Emission], fact: Fact? = nil, room: String = "r", participants: [String] = ["ada", "bob"]
-    ) -> StreamPosition {
+    ) -> EntryPosition {
         let entry = commit(emissions, fact: fact, room: room, participants: participants)
         publish(entry)
         return position(of: entry)
     }
 
-    public func position(of entry: LogEntry) -> StreamPosition {
-        StreamPosition(stream: manifest.service, seq: entry.seq)
-    }
+    public func position(of entry: LogEntry) -> EntryPosition { EntryPosition(log: logID, seq: entry.seq) }
 
     /// Replaces its database: a backup without the last entries, and perhaps with one written
     /// since.

@@ -42,7 +42,7 @@ public struct MessagingStandIn: Service {
             let answer = JSONWriter.object { $0.member("messageIds", array: { for id in existing { $0.string(id) } }) }
             return Reply(.ok, answer)
         }
-        requests.onSnapshot(Endpoint(Subject.snapshot(of: Self.name)), of: context.database) {
+        requests.onSnapshot(Endpoint(Subject.snapshot(of: Self.logID)), of: context.database) {
             after, limit, connection in
             try connection.all(
                 "SELECT id, room_id, sender_id, text, created_at FROM messages WHERE id > $1 ORDER BY id LIMIT $2",

@@ -42,7 +42,7 @@ public struct ServiceHarness<S: Service>: SuiteHarness {
         service = try make(context)
         group = try EventLoopGroup(loopCount: 2)
         host = ServiceHost(service, context, on: group, maxInFlight: maxInFlight, lookingEvery: interval)
-        try bus.subscribe(Subject.log(of: S.name)) { [published] message in
+        try bus.subscribe(Subject.log(of: S.logID)) { [published] message in
             guard let entry = LogEntry(message.data) else {
                 Issue.record("not an entry: \(message.data)")
                 return

@@ -10,7 +10,7 @@ from parlor import FURTHER, ROOT
 ROUTES = (ROOT / "docs/api.md").read_text()
 PAGES = ROUTES + (ROOT / "docs/api-sockets.md").read_text()
 MANIFESTS = [json.loads(path.read_text()) for path in sorted((ROOT / "Tests/Wire/Access/Manifests").glob("*.json"))]
-ERRORS = (ROOT / "Shared/Kit/Contracts/ServiceError.swift").read_text()
+ERRORS = "".join(path.read_text() for path in (ROOT / "Shared/Kit/Contracts").glob("*.swift"))
 
 
 def codes() -> dict[str, int]:

@@ -41,8 +41,8 @@ async def test_one_id_is_in_the_lines_of_every_service_that_a_message_passed(clu
     [commit] = lines(cluster, request="the-one", message="answered", subject="messaging.send")
     assert commit["program"] == "parlor-messaging"
     [answer] = lines(cluster, request="the-one", message="answered a client")
-    assert (answer["stream"], answer["seq"]) == ("messaging", commit["seq"])
+    assert (answer["log"], answer["seq"]) == ("messaging", commit["seq"])
     [fanout] = lines(cluster, request="the-one", message="fanned out")
-    assert (fanout["stream"], fanout["seq"]) == ("messaging", commit["seq"])
+    assert (fanout["log"], fanout["seq"]) == ("messaging", commit["seq"])
     assert len(lines(cluster, trace=TRACE, subject="messaging.send", message="answered")) == 2
     assert len(lines(cluster, trace=TRACE, message="answered a client")) == 2

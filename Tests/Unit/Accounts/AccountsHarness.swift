@@ -92,7 +92,10 @@ struct AccountsHarness {
     /// What the log has for gateways: the ids of sessions that ended, in order.
     func ended() async throws -> [String] {
         try await EventLog(accounts.database).entries(since: 0, limit: 1000).flatMap { entry in
-            entry.emissions.compactMap(SessionsEnded.init).flatMap(\.sessionIDs)
+            // What the last release reads says the same.
+            #expect(entry.emissions.map(\.event) == ["sessions:ended"])
+            #expect(entry.emissions.map { SessionsEnded($0.data) } == [entry.fact?.sessionsEnded])
+            return entry.fact?.sessionsEnded?.sessionIDs ?? []
         }
     }
 

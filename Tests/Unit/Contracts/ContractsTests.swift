@@ -124,10 +124,10 @@ struct ContractsTests {
     @Test("a reply decodes as it was encoded, and an error is thrown")
     func replies() throws {
         let reply = try Reply(
-            Reply(.created, JSONValue(7), page: .null, position: StreamPosition(stream: "s", seq: 9), isDuplicate: true)
+            Reply(.created, JSONValue(7), page: .null, position: EntryPosition(log: "s", seq: 9), isDuplicate: true)
                 .json)
         #expect(reply.status == .created && reply.data.int == 7 && reply.page?.isNull == true && reply.isDuplicate)
-        #expect(reply.position == StreamPosition(stream: "s", seq: 9))
+        #expect(reply.position == EntryPosition(log: "s", seq: 9))
         let error = ServiceError(.rateLimited, "Slow down.", retryAfter: 3)
         #expect(throws: error) { try Reply(error.json) }
         #expect(throws: ServiceError.self) { try Reply(JSONValue(5)) }

@@ -68,19 +68,26 @@ private struct Crossing: Sendable, CustomTestStringConvertible {
             ).json, needs: ["seq", "at", "roomId", "participants", "emissions"]
         ) { LogEntry($0)?.json },
         Crossing(
-            "Fact", JSONWriter.value { Fact.messageSent(id: "m", senderID: "u", senderName: "n").write(to: &$0) },
+            "Fact", Fact.messageSent(id: "m", senderID: "u", senderName: "n").payload,
             needs: ["fact", "id", "senderId", "senderName"]
-        ) { json in Fact(json).map { read in JSONWriter.value { read.write(to: &$0) } } },
+        ) { json in
+            Fact(json)?.messageSent.map { id, senderID, senderName in
+                Fact.messageSent(id: id, senderID: senderID, senderName: senderName).payload
+            }
+        },
         Crossing(
-            "Fact of changed fields",
-            JSONWriter.value { Fact.fieldsChanged(messageIDs: ["m"], personIDs: ["p"]).write(to: &$0) },
+            "Fact of changed fields", Fact.fieldsChanged(messageIDs: ["m"], personIDs: ["p"]).payload,
             needs: ["fact"]
-        ) { json in Fact(json).map { read in JSONWriter.value { read.write(to: &$0) } } },
+        ) { json in
+            Fact(json)?.fieldsChanged.map { messageIDs, personIDs in
+                Fact.fieldsChanged(messageIDs: messageIDs, personIDs: personIDs).payload
+            }
+        },
         Crossing("Manifest", manifest.json, needs: ["service"]) { Manifest($0)?.json },
         Crossing(
             "Reply",
             Reply(
-                .created, JSONValue("d"), page: JSONValue("p"), position: .init(stream: "s", seq: 9), isDuplicate: true
+                .created, JSONValue("d"), page: JSONValue("p"), position: .init(log: "s", seq: 9), isDuplicate: true
             )
             .json, needs: ["status", "data"]
         ) { json in try? Reply(json).json },  // any refusal is as good as nil

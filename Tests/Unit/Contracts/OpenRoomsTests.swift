@@ -5,7 +5,7 @@ import Testing
 @Suite("Encoding of open rooms")
 struct OpenRoomsTests {
     private let question = OpenRoomQuestion(
-        stream: "messaging",
+        log: "messaging",
         members: [.init(roomID: "r1", userID: "ada"), .init(roomID: "r2", userID: "ben")])
 
     @Test("a question and its answer decode as they were encoded")

@@ -39,7 +39,7 @@ struct BadgesTests {
             _ = harness.takeEntries()
             let reply = try await harness.presence(of: bob, on: "g1", isOpen: true)
             let entries = harness.takeEntries()
-            #expect(entries.map(\.seq) == [3] && reply.position == StreamPosition(stream: "elements", seq: 3))
+            #expect(entries.map(\.seq) == [3] && reply.position == EntryPosition(log: "elements", seq: 3))
             let emitted = try #require(entries.first?.emissions)
             #expect(emitted.map(\.event) == ["room:badges"] && emitted[0].audience == .person(bob))
             #expect(emitted[0].composition == .badges)

@@ -15,7 +15,7 @@ struct ChangingElementsTests {
             let reply = try await harness.ask(
                 "elements.update", by: ElementsHarness.bob, #"{"elementId":"\#(id)","content":{"a":3}}"#)
             let changed = try #require(reply.data.object)
-            #expect(reply.status == .ok && reply.position == StreamPosition(stream: "elements", seq: 2))
+            #expect(reply.status == .ok && reply.position == EntryPosition(log: "elements", seq: 2))
             #expect(changed["content"]?.text == #"{"a":3}"# && changed["position"] == made["position"])
             #expect(changed["createdBy"] == made["createdBy"] && changed["createdAt"] == made["createdAt"])
             #expect(changed["updatedBy"]?.string == ElementsHarness.bob)
@@ -84,7 +84,7 @@ struct ChangingElementsTests {
             let gone = try await harness.create().text("id")
             let request = #"{"elementId":"\#(gone)","content":{}}"#
             let reply = try await harness.ask("elements.delete", by: ElementsHarness.bob, request)
-            #expect(reply.status == .noContent && reply.position == StreamPosition(stream: "elements", seq: 3))
+            #expect(reply.status == .noContent && reply.position == EntryPosition(log: "elements", seq: 3))
             #expect(try await harness.list().map { $0["id"]?.string } == [kept])
             #expect(harness.takeEntries().last?.fact == .elementDeleted(id: gone))
             let asked = JSONWriter.object {
@@ -118,7 +118,7 @@ struct ChangingElementsTests {
             for _ in 0..<4 { _ = try await harness.create() }
             let reply = try await harness.ask("elements.clear", by: ElementsHarness.bob)
             #expect(reply.data.text == #"{"deletedCount":4}"#)
-            #expect(reply.position == StreamPosition(stream: "elements", seq: 6))
+            #expect(reply.position == EntryPosition(log: "elements", seq: 6))
             #expect(try await harness.list().isEmpty)
             #expect(try await harness.list(in: ElementsHarness.otherRoom).map { $0["id"]?.string } == [kept])
 

@@ -14,7 +14,7 @@ struct CreatingElementsTests {
             let reply = try await harness.ask("elements.create", sent)
             let element = try #require(reply.data.object)
             #expect(reply.status == .created && !reply.isDuplicate)
-            #expect(reply.position == StreamPosition(stream: "elements", seq: 1))
+            #expect(reply.position == EntryPosition(log: "elements", seq: 1))
             #expect(element["type"]?.string == "sticky-note_2")
             #expect(element["content"]?.text == #"{"b":[1,2.50,"é🎉"],"a":1e2}"#)
             #expect(element["position"]?.text == #"{"x":1.5,"y":-20}"#)

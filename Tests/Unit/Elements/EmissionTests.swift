@@ -14,7 +14,7 @@ struct EmissionTests {
             let entries = harness.takeEntries()
             #expect(entries.count == 1)
             let entry = try #require(entries.first)
-            #expect(reply.position == StreamPosition(stream: "elements", seq: entry.seq))
+            #expect(reply.position == EntryPosition(log: "elements", seq: entry.seq))
             done.append((reply.data, entry))
         }
         let secret = #","content":{"secret":1},"position":{"x":0.987,"y":1},"tempId":"secret""#

@@ -32,7 +32,7 @@ struct ListingElementsTests {
             }
             var items: [JSONValue] = []
             let client = LogClient(harness.bus, requestID: "test", owner: "Elements")
-            let position = try await client.forEachSnapshotPage(of: ElementsService.name) { items += $0.items }
+            let position = try await client.forEachSnapshotPage(of: ElementsService.logID) { items += $0.items }
             let listed = try await harness.list() + harness.list(in: ElementsHarness.otherRoom)
             func byID(_ elements: [JSONValue]) -> [String] { elements.map(\.text).sorted() }
             #expect(byID(items) == byID(listed) && items.count == 70)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorEventLog
 
-@Suite("a position in a stream")
+@Suite("a position in a log")
 struct LogCursorTests {
     private static func entry(_ seq: Int, bytes: Int = 2) -> LogEntry {
         let emissions = JSONValue(trusted: [UInt8](repeating: UInt8(ascii: " "), count: bytes - 2) + Array("[]".utf8))

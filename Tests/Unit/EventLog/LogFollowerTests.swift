@@ -7,7 +7,7 @@ import ParlorTestSupport
 import Synchronization
 import Testing
 
-@Suite("following a stream", .timeLimit(.minutes(1)))
+@Suite("following a log", .timeLimit(.minutes(1)))
 struct LogFollowerTests {
     /// The owner of an event log, as followers see it. It publishes on the test's command, and
     /// answers from its whole log.

@@ -12,7 +12,7 @@ struct SendingTests {
             let reply = try await harness.send(" hello\n", by: "alice", in: room, tempID: "key")
             let id = try #require(reply.data["id"]?.string)
             #expect(reply.status == .created && !reply.isDuplicate)
-            #expect(reply.position == StreamPosition(stream: "messaging", seq: 1))
+            #expect(reply.position == EntryPosition(log: "messaging", seq: 1))
             #expect(
                 reply.data.text == """
                     {"id":"\(id)","roomId":"room","seq":1,"senderId":"alice",\

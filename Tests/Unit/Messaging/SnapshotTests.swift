@@ -45,7 +45,7 @@ struct SnapshotTests {
     ) async throws -> (position: LogPosition, pages: [[JSONValue]]) {
         var pages: [[JSONValue]] = []
         let client = LogClient(harness.bus, requestID: "test", owner: "Messaging")
-        let position = try await client.forEachSnapshotPage(of: MessagingService.name) { pages.append($0.items) }
+        let position = try await client.forEachSnapshotPage(of: MessagingService.logID) { pages.append($0.items) }
         return (position, pages)
     }
 }

@@ -64,7 +64,8 @@ struct DeviceSessionTests {
         let ended = SessionsEnded(sessionIDs: sessions, tokensUntil: Timestamp(milliseconds: 0))
         return LogEntry(
             seq: seq, at: Timestamp(milliseconds: 0), roomID: "", participants: [],
-            emissions: [ended.emission(to: PushHarness.ben)], fact: nil, requestID: nil)
+            emissions: [],
+            fact: .sessionsEnded(ended))
     }
 
     @Test(

@@ -122,7 +122,7 @@ struct EngineTests {
             return try database.claim(9, in: .sandbox, by: "lease", at: now)
         }
         #expect(claims.map(\.job.id) == ["job"])
-        let position = try await new.read { try LogPositionsStore($0).position(in: JobMaker.stream) }
+        let position = try await new.read { try LogPositionsStore($0).position(in: .messaging) }
         #expect(position == LogPosition(databaseID: "database", seq: 7, digest: 8))
         await new.close()
     }

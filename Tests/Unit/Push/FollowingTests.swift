@@ -58,7 +58,7 @@ struct FollowingTests {
         try await PushHarness.serving { harness in
             let bus = InProcessBus()
             let asked = Collector<BusContext>()
-            try bus.respond(to: Subject.logPage(of: JobMaker.stream), queue: "messaging") { request in
+            try bus.respond(to: Subject.logPage(of: .messaging), queue: "messaging") { request in
                 asked.add(request.context)
                 let head = LogPosition(databaseID: "d", seq: 0, digest: 0)
                 request.reply(LogPage.Answer(LogPage(head: head, oldest: 1, isKnown: true, entries: [], through: 0)))
@@ -68,7 +68,7 @@ struct FollowingTests {
                 configuration: own.configuration, database: own.database, bus: bus, workers: own.workers,
                 dataDirectory: own.dataDirectory)
             let reader = DurableFollower(
-                JobMaker.stream, for: PushService.self, context, harness.service.reader.consumer)
+                .messaging, for: PushService.self, context, harness.service.reader.consumer)
             let request = BusContext(requestID: "request", timeout: .seconds(60), trace: "trace", isQuestion: true)
             try await reader.beginIfNew(request)
             let question = try #require(asked.items.first)
@@ -198,7 +198,7 @@ struct FollowingTests {
     }
 
     private func storedSeq(_ harness: PushHarness) async throws -> Int? {
-        try await harness.database.read { try LogPositionsStore($0).position(in: JobMaker.stream)?.seq }
+        try await harness.database.read { try LogPositionsStore($0).position(in: .messaging)?.seq }
     }
 
     @Test("a position is saved at intervals, and never goes back")

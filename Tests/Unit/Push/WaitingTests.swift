@@ -50,7 +50,7 @@ struct WaitingTests {
         let member = OpenRoomQuestion.Member(roomID: "room", userID: "ben")
         for (id, age) in [("g1", 10), ("g2", 20)] {
             try bus.respond(to: Subject.openRooms(of: id), queue: "gateway") { request in
-                #expect(OpenRoomQuestion(request.data)?.stream == "messaging")
+                #expect(OpenRoomQuestion(request.data)?.log == "messaging")
                 let sockets = [[SocketEvidence(age: age, confirmed: age)]]
                 request.reply(Reply(.ok, OpenRoomQuestion.answer(sockets)).json)
             }

@@ -31,7 +31,7 @@ struct CreateRoomTests {
                 ])
 
             let entry = try #require(try await harness.entries().first)
-            #expect(reply.position == StreamPosition(stream: "rooms", seq: entry.seq))
+            #expect(reply.position == EntryPosition(log: "rooms", seq: entry.seq))
             #expect(entry.roomID == membership.roomID && entry.participants == membership.userIDs)
             #expect(entry.fact == .roomCreated)
             let emissions = entry.emissions

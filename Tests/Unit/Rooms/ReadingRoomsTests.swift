@@ -52,7 +52,7 @@ struct ReadingRoomsTests {
             }
             var items: [JSONValue] = []
             let client = LogClient(harness.bus, requestID: "test", owner: "Rooms")
-            let position = try await client.forEachSnapshotPage(of: RoomsService.name) { items += $0.items }
+            let position = try await client.forEachSnapshotPage(of: RoomsService.logID) { items += $0.items }
             #expect(items == rooms)
             #expect(try await position == EventLog(harness.database).position())
         }

@@ -20,7 +20,7 @@ struct RenameRoomTests {
             #expect(try await harness.get(id, by: harness.alice).data == reply.data)
 
             let entry = try #require(try await harness.entries().last)
-            #expect(reply.position == StreamPosition(stream: "rooms", seq: entry.seq))
+            #expect(reply.position == EntryPosition(log: "rooms", seq: entry.seq))
             #expect(entry.roomID == id && entry.participants == [harness.alice.id, harness.bob.id])
             #expect(entry.fact == .roomRenamed)
             let emissions = entry.emissions

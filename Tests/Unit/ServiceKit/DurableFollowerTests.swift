@@ -149,7 +149,7 @@ struct DurableFollowerTests {
             seq: 3, at: Timestamp(milliseconds: 0), roomID: "", participants: [], emissionsJSON: JSONValue.emptyArray)
         let end = LogPosition(after: last, in: "notes")
         // A malformed entry on each of two pages, then the last entry.
-        try bus.respond(to: Subject.logPage(of: NotesService.name), queue: NotesService.name) { request in
+        try bus.respond(to: Subject.logPage(of: NotesService.logID), queue: NotesService.name) { request in
             let since = request.data["since"]?.int ?? 0
             let page = LogPage(
                 head: end, oldest: 1, isKnown: true, entries: since < 2 ? [] : [last], through: since + 1
@@ -170,7 +170,7 @@ struct DurableFollowerTests {
     func sideBySide() async throws {
         try await FollowingHarness.run { harness in
             let (one, consumer) = (harness.index.service.follower, NotesIndex(harness.index.context))
-            let other = DurableFollower(NotesService.name, for: IndexService.self, harness.index.context, consumer)
+            let other = DurableFollower(NotesService.logID, for: IndexService.self, harness.index.context, consumer)
             try await harness.follow(one)
             let start = try await other.step(from: nil).0
             try await harness.write(1...40)

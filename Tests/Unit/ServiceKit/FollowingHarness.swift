@@ -19,7 +19,7 @@ struct NotesService: Service {
     init(_ context: ServiceContext) { self.context = context }
 
     func register(in requests: inout RequestTable) {
-        requests.onSnapshot(Endpoint(Subject.snapshot(of: Self.name)), of: context.database) {
+        requests.onSnapshot(Endpoint(Subject.snapshot(of: Self.logID)), of: context.database) {
             after, limit, connection in
             try connection.all("SELECT id, text FROM notes WHERE id > $1 ORDER BY id LIMIT $2", after, limit) {
                 SnapshotItem(id: $0.text(0), json: NotesService.note($0.text(0), $0.text(1)))
@@ -63,13 +63,13 @@ struct IndexService: Service {
                 """),
         LogPositionsStore.migration(version: 2),
     ]
-    static let peer = BusPeer.service(name, follows: [NotesService.name])
+    static let peer = BusPeer.service(name, follows: [NotesService.logID])
     let follower: DurableFollower<NotesIndex>
 
     init(_ context: ServiceContext) { self.init(context, NotesIndex(context)) }
 
     init(_ context: ServiceContext, _ index: NotesIndex) {
-        follower = DurableFollower(NotesService.name, for: Self.self, context, index)
+        follower = DurableFollower(NotesService.logID, for: Self.self, context, index)
     }
 
     func register(in requests: inout RequestTable) {}
@@ -103,7 +103,7 @@ final class NotesIndex: LogConsumer {
         if let place = place.withLock({ $0 }) { return place }
         let isWhole = reason == .first && log.isWhole
         guard !isWhole, readsSnapshots.load(ordering: .relaxed) else {
-            return reason == .replaced ? log.end : log.beginning
+            return reason == .replaced ? log.head : log.beginning
         }
         try await database.write { _ = try $0.execute("DELETE FROM copies") }
         return try await log.forEachSnapshotPage { page in
@@ -192,6 +192,6 @@ struct FollowingHarness {
     }
 
     func storedSeq() async throws -> Int? {
-        try await index.context.database.read { try LogPositionsStore($0).position(in: NotesService.name)?.seq }
+        try await index.context.database.read { try LogPositionsStore($0).position(in: NotesService.logID)?.seq }
     }
 }

@@ -9,7 +9,7 @@ struct ReplyPayloadTests {
     private static let replies = [
         Reply(), Reply(.noContent, .null), Reply(.created, JSONValue(7), isDuplicate: true),
         Reply.page(.emptyArray, next: "a \"cursor\""), Reply.page(.emptyArray, next: nil),
-        Reply(.ok, JSONValue("x"), position: StreamPosition(stream: String(repeating: "\u{1}", count: 100), seq: .max)),
+        Reply(.ok, JSONValue("x"), position: .init(log: LogID(String(repeating: "\u{1}", count: 100), 9), seq: .max)),
     ]
 
     @Test(

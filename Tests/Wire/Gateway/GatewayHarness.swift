@@ -138,9 +138,9 @@ struct GatewayHarness: Sendable {
         return try await answers.next().outcome
     }
 
-    /// Returns a cursor of Ada's at the ends of these logs, as another gateway with the same key would issue it.
+    /// Returns a cursor of Ada's at the heads of these logs, as another gateway with the same key would issue it.
     func cursor(at services: FakeService...) -> String {
-        let heads = Dictionary(services.map { ($0.manifest.service, $0.head) }, uniquingKeysWith: { first, _ in first })
+        let heads = Dictionary(services.map { ($0.logID, $0.head) }, uniquingKeysWith: { first, _ in first })
         return cursors.encode(SyncCursor(heads), for: Self.ada.id)
     }
 

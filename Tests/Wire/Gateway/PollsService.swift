@@ -66,7 +66,7 @@ struct PollsService: Service {
                 emissions: [Emission(to: .room, "poll:voted", voted)], fact: .fieldsChanged(personIDs: [person]),
                 on: connection)
         }
-        return Reply(.created, position: StreamPosition(stream: Self.name, seq: seq))
+        return Reply(.created, position: Self.position(seq))
     }
 
     private static func votes(of person: String, on connection: any Connection) throws -> Int {

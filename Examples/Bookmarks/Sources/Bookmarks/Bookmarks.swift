@@ -48,8 +48,6 @@ struct Bookmarks: Sendable {
     let ids: UUIDv7Generator
     let clock: any WallClock
 
-    /// The service whose log says which messages are deleted.
-    static let followed = "messaging"
     static let maxInRoom = 500
 
     fileprivate static let message = Fields(.id("messageId", orThrow: .messageNotFound))
@@ -77,26 +75,26 @@ struct Bookmarks: Sendable {
         }
         if let existing { return Reply(.ok, existing.json) }
         let exists = try await bus.existingMessages([messageID], in: roomID, request.onward()).contains(messageID)
-        let outcome = try await database.write { connection -> (Bookmark, Int?)? in
+        let outcome = try await database.write { connection -> (Bookmark, EntryPosition?)? in
             let store = BookmarksStore(connection)
             let isNew = try store.settle(attempt, exists: exists, of: userID)
             // Another request may have confirmed it meanwhile, or `take` deleted it.
             guard let stored = try store.bookmark(messageID, in: roomID, of: userID) else { return nil }
             return (stored, isNew ? try emitCount(of: userID, in: roomID, because: request.id, on: connection) : nil)
         }
-        guard let (stored, seq) = outcome else { throw ServiceError.messageNotFound }
-        return Reply(seq == nil ? .ok : .created, stored.json, position: seq.map(Self.position))
+        guard let (stored, entry) = outcome else { throw ServiceError.messageNotFound }
+        return Reply(entry == nil ? .ok : .created, stored.json, position: entry)
     }
 
     /// Removes a bookmark: `{roomId, messageId}` → nothing, also if there is none.
     func remove(_ request: RoomRequest) async throws -> Reply {
         let messageID = try Self.message.read(request.fields)
         let (roomID, userID) = (request.room.roomID, request.caller.userID)
-        let seq = try await database.write { connection -> Int? in
+        let entry = try await database.write { connection -> EntryPosition? in
             guard try BookmarksStore(connection).delete(messageID, in: roomID, of: userID) else { return nil }
             return try emitCount(of: userID, in: roomID, because: request.id, on: connection)
         }
-        return Reply(.noContent, position: seq.map(Self.position))
+        return Reply(.noContent, position: entry)
     }
 
     /// Lists the caller's bookmarks in a room: `{roomId}` → all of them, the newest first.
@@ -112,43 +110,41 @@ struct Bookmarks: Sendable {
     @discardableResult
     private func emitCount(
         of userID: String, in roomID: String, because requestID: String?, on connection: any Connection
-    ) throws -> Int {
+    ) throws -> EntryPosition {
         let count = try BookmarksStore(connection).counts(in: [roomID], of: userID)[roomID] ?? 0
         let changed = JSONWriter.object {
             $0.member("roomId", roomID)
             $0.member("bookmarkCount", count)
         }
-        return try EventLog.append(
+        let seq = try EventLog.append(
             at: clock.now(), roomID: roomID, participants: [userID],
             emissions: [Emission(to: .person(userID), "bookmarks:changed", changed)], requestID: requestID,
             on: connection)
-    }
-
-    /// Returns the position of an entry whose events clients get before the reply.
-    private static func position(_ seq: Int) -> StreamPosition {
-        StreamPosition(stream: BookmarksService.name, seq: seq)
+        return BookmarksService.position(seq)
     }
 }
 
 /// Bookmarks go when their message is deleted.
 extension Bookmarks: LogConsumer {
-    /// The missing entries may have said that messages are deleted, so this asks Messaging which ones exist. `log.end` was
+    /// The missing entries may have said that messages are deleted, so this asks Messaging which ones exist. `log.head` was
     /// read before that, so the entries after it say what is deleted later.
     func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition {
         let ids = try await database.read { try BookmarksStore($0).messageIDs() }
         let gone = Set(ids).subtracting(try await bus.existingMessages(ids, log.context))
         try await database.write { try forget(Array(gone), because: nil, on: $0) }
-        return log.end
+        return log.head
     }
 
     func take(_ entries: [LogEntry], on connection: any Connection) throws {
         for entry in entries {
-            if let id = Self.deleted(entry) { try forget([id], because: entry.requestID, on: connection) }
+            if let id = entry.fact?.deletedMessageID { try forget([id], because: entry.requestID, on: connection) }
         }
     }
 
     /// Most entries are of new messages, and need no transaction.
-    func needsWrite(for entries: [LogEntry]) async throws -> Bool { entries.contains { Self.deleted($0) != nil } }
+    func needsWrite(for entries: [LogEntry]) async throws -> Bool {
+        entries.contains { $0.fact?.deletedMessageID != nil }
+    }
 
     /// Deletes all bookmarks on messages. `bookmarkCount` changes for whoever had one, which takes an entry for each:
     /// without it gateways would show the number that they have cached.
@@ -158,9 +154,5 @@ extension Bookmarks: LogConsumer {
         for (userID, roomID) in try BookmarksStore(connection).deleteAll(on: messageIDs) {
             try emitCount(of: userID, in: roomID, because: requestID, on: connection)
         }
-    }
-
-    private static func deleted(_ entry: LogEntry) -> String? {
-        if case .messageDeleted(let id) = entry.fact { id } else { nil }
     }
 }

@@ -8,7 +8,7 @@ public struct BookmarksService: Service {
     public static let name = "bookmarks"
     public static let migrations = BookmarksSchema.migrations + [LogPositionsStore.migration(version: 2)]
     public static let peer = BusPeer.service(
-        name, requests: [Subject.membership, Subject.existingMessages], follows: [Bookmarks.followed])
+        name, requests: [Subject.membership, Subject.existingMessages], follows: [.messaging])
     /// Each change of `bookmarkCount` has an entry, so gateways may cache it.
     public static let log: LogContents = [.clientEvents, .roomChanges]
     public static let events = EventDescription.ofBookmarks
@@ -19,7 +19,7 @@ public struct BookmarksService: Service {
     public init(_ context: ServiceContext) {
         bookmarks = Bookmarks(
             database: context.database, bus: context.bus, ids: context.ids, clock: context.clock)
-        follower = DurableFollower(Bookmarks.followed, for: Self.self, context, bookmarks)
+        follower = DurableFollower(.messaging, for: Self.self, context, bookmarks)
     }
 
     public func register(in requests: inout RequestTable) {

@@ -55,7 +55,7 @@ struct Polls: Sendable {
         let poll = Poll(
             id: ids.next(at: now.milliseconds), question: question, choices: choices,
             votes: choices.map { _ in 0 }, createdBy: request.caller.userID, createdAt: now, messageID: messageID)
-        let seq = try await database.write { [limit] connection in
+        let entry = try await database.write { [limit] connection in
             let store = PollsStore(connection)
             guard try store.insert(poll, in: room.roomID, upTo: limit) else {
                 throw ServiceError(.payloadTooLarge, "The room has \(limit) polls, which is as many as it may.")
@@ -67,7 +67,7 @@ struct Polls: Sendable {
             }
             return try request.emit([created] + badges, fact: Self.fact(of: poll), at: now, on: connection)
         }
-        return Reply(.created, poll.json, position: Self.position(seq))
+        return Reply(.created, poll.json, position: entry)
     }
 
     /// - Throws: `message_not_found` if the room has no such message, or it was deleted.
@@ -83,7 +83,7 @@ struct Polls: Sendable {
     func vote(_ request: RoomRequest) async throws -> Reply {
         let (pollID, choice) = try Self.newVote.read(request.fields)
         let (now, room, voter) = (clock.now(), request.room, request.caller.userID)
-        let (poll, seq) = try await database.write { connection -> (Poll, Int) in
+        let (poll, entry) = try await database.write { connection -> (Poll, EntryPosition) in
             let store = PollsStore(connection)
             guard let before = try store.poll(pollID, in: room.roomID) else { throw Self.notFound }
             guard before.choices.indices.contains(choice) else {
@@ -92,13 +92,13 @@ struct Polls: Sendable {
             try store.vote(for: choice, in: pollID, by: voter)
             guard let poll = try store.poll(pollID, in: room.roomID) else { throw Self.notFound }
             let voted = Emission(to: .room, "poll:voted", poll.event(in: room.roomID))
-            let seq = try request.emit(
+            let entry = try request.emit(
                 [voted, try badge(of: voter, in: room.roomID, store)], fact: Self.fact(of: poll), at: now,
                 on: connection)
-            return (poll, seq)
+            return (poll, entry)
         }
         votes.add()
-        return Reply(.ok, poll.json, position: Self.position(seq))
+        return Reply(.ok, poll.json, position: entry)
     }
 
     /// Lists a room's polls, the oldest first.
@@ -122,9 +122,6 @@ struct Polls: Sendable {
     private static func fact(of poll: Poll) -> Fact? { poll.messageID.map { .fieldsChanged(messageIDs: [$0]) } }
 
     private static let notFound = ServiceError(.pollNotFound, "There is no such poll in this room.")
-
-    /// Returns the position of an entry whose events clients get before the reply.
-    private static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: PollsService.name, seq: seq) }
 }
 
 extension Polls {

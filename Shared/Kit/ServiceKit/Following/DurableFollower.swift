@@ -14,11 +14,10 @@ import Synchronization
 /// owner does not wait for it, and at most one page is in memory. Instances that share a database may follow at the
 /// same time: entries that one has taken are skipped by the others.
 ///
-/// The service lists `LogPositionsStore.migration` among its migrations, and the log's name in `BusPeer.service(…,
-/// follows:)`.
+/// The service lists `LogPositionsStore.migration` among its migrations, and the log's service in
+/// `BusPeer.service(…, follows:)`.
 public final class DurableFollower<Consumer: LogConsumer>: Sendable {
-    /// The service whose log is followed.
-    public let stream: String
+    public let logID: LogID
     public let consumer: Consumer
     /// The service that follows it.
     private let service: String
@@ -50,17 +49,17 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     ///   - pace: the shortest time between two reads while it is not behind. Entries that arrive in this time are read
     ///     together.
     public init<Follower: Service>(
-        _ stream: String, for service: Follower.Type, _ context: ServiceContext, durability: Durability = .synced,
+        _ logID: LogID, for service: Follower.Type, _ context: ServiceContext, durability: Durability = .synced,
         pace: Duration = .milliseconds(20), _ consumer: Consumer
     ) {
-        guard service.peer.rights.subscribe.contains(where: { SubjectGrammar.covers($0, Subject.log(of: stream)) })
+        guard service.peer.rights.subscribe.contains(where: { SubjectGrammar.covers($0, Subject.log(of: logID)) })
         else {
-            fatalError("\(service.name) follows the log of \(stream), which `follows` in its `peer` does not list")
+            fatalError("\(service.name) follows the log of \(logID), which `follows` in its `peer` does not list")
         }
         guard service.migrations.contains(where: LogPositionsStore.isMigration) else {
             fatalError("\(service.name) follows a log, and its migrations lack LogPositionsStore.migration(version:)")
         }
-        self.stream = stream
+        self.logID = logID
         self.service = service.name
         self.consumer = consumer
         database = context.database
@@ -69,7 +68,8 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         self.durability = durability
         self.pace = pace
         client = LogClient(
-            bus, requestID: "\(service.name)-follow", owner: stream.capitalizedName, faults: AnswerFaults(log: log))
+            bus, requestID: "\(service.name)-follow", owner: logID.service.capitalizedName,
+            faults: AnswerFaults(log: log))
     }
 
     /// Subscribes to the log, and reads it until `stop`.
@@ -78,8 +78,8 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     public func start(on executor: (any TaskExecutor)? = nil) throws(BusError) {
         // Each entry reaches one of the instances; an announcement reaches all.
         let subscriptions = [
-            try bus.subscribe(Subject.log(of: stream), queue: service) { [wakeSignal] _ in wakeSignal.signal() },
-            try bus.subscribe(Subject.announce(of: stream)) { [wakeSignal] _ in wakeSignal.signal() },
+            try bus.subscribe(Subject.log(of: logID), queue: service) { [wakeSignal] _ in wakeSignal.signal() },
+            try bus.subscribe(Subject.announce(of: logID.service)) { [wakeSignal] _ in wakeSignal.signal() },
         ]
         running.withLock { running in
             running = Running(subscriptions: subscriptions, executor: executor)
@@ -121,13 +121,13 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
                     try await store(position)
                     storedAt = .now
                 }
-                if failure.end() { log.info("a log is followed again", ["log": stream]) }
+                if failure.end() { log.info("a log is followed again", ["log": logID.name]) }
             } catch {
                 // Unless the error is from the log's owner, the position in memory may be the cause. The next step then
                 // reads the stored position.
                 if !(error is ServiceError) { position = nil }
                 if failure.note("\(error)"), !Task.isCancelled {
-                    log.warning("a log cannot be followed", ["log": stream, "error": "\(error)"])
+                    log.warning("a log cannot be followed", ["log": logID.name, "error": "\(error)"])
                 }
             }
             pagesBehind = isBehind ? pagesBehind + 1 : 0
@@ -147,10 +147,10 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         from known: LogPosition?, after pagesBehind: Int = 0
     ) async throws -> (LogPosition, isBehind: Bool) {
         guard let position = try await position(known) else { return (try await begin(.first, after: nil), true) }
-        if pagesBehind == 0, let end = try await endIfNothingMatters(), end.databaseID == position.databaseID,
-            end.seq >= position.seq
+        if pagesBehind == 0, let head = try await headIfNothingMatters(), head.databaseID == position.databaseID,
+            head.seq >= position.seq
         {
-            return (end, false)
+            return (head, false)
         }
         let page = try await page(after: position, limit: FollowerLimits.pageSize(after: pagesBehind))
         if let reason = Self.reasonToBegin(position, page) { return (try await begin(reason, after: position), true) }
@@ -166,12 +166,12 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     /// has no position from which to continue.
     private func page(after position: LogPosition, limit: Int) async throws -> LogPage {
         var since = position.seq
-        var page = try await client.page(of: stream, LogQuery(after: position, limit: limit))
+        var page = try await client.page(of: logID, LogQuery(after: position, limit: limit))
         while page.isKnown, page.entries.isEmpty, page.malformedCount > 0, page.through < page.head.seq,
             since < page.through
         {
             since = page.through
-            page = try await client.page(of: stream, LogQuery(since: since, limit: limit))
+            page = try await client.page(of: logID, LogQuery(since: since, limit: limit))
         }
         return page
     }
@@ -197,9 +197,9 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     }
 
     private func write(_ entries: [LogEntry], upTo end: LogPosition) async throws -> LogPosition {
-        let (stored, hasTaken) = try await database.write(durability) { [stream, consumer] connection in
+        let (stored, hasTaken) = try await database.write(durability) { [logID, consumer] connection in
             var hasTaken = false
-            let stored = try LogPositionsStore(connection).advance(stream, to: end, with: entries) {
+            let stored = try LogPositionsStore(connection).advance(logID, to: end, with: entries) {
                 try consumer.take($0, on: connection)
                 hasTaken = true
             }
@@ -232,40 +232,40 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     ) async throws -> LogPosition {
         // An earlier call, or another instance, may have begun meanwhile.
         if let stored = try await position(nil), LogPositionsStore.hasMoved(stored, from: known) { return stored }
-        let followed = FollowedLog(try await head(context), of: stream, client)
+        let followed = FollowedLog(try await head(context), of: logID, client)
         if reason != .first {
             log.warning(
                 "entries of a followed log are lost",
                 [
-                    "log": stream, "reason": reason.rawValue, "position": known?.seq ?? 0, "oldest": followed.oldest,
-                    "end": followed.end.seq,
+                    "log": logID.name, "reason": reason.rawValue, "position": known?.seq ?? 0,
+                    "oldest": followed.oldest, "head": followed.head.seq,
                 ])
         }
         let position = try await consumer.begin(followed, because: reason)
-        if position != followed.end {
+        if position != followed.head {
             // From a position that is not in the log, the next page would lead here again, at once.
-            let page = try await client.page(of: stream, LogQuery(after: position, limit: 0), context)
+            let page = try await client.page(of: logID, LogQuery(after: position, limit: 0), context)
             guard Self.reasonToBegin(position, page) == nil else { throw FollowingError.notInLog }
         }
-        return try await database.write(durability) { [stream] in
-            try LogPositionsStore($0).begin(stream, at: position, after: known)
+        return try await database.write(durability) { [logID] in
+            try LogPositionsStore($0).begin(logID, at: position, after: known)
         }
     }
 
-    private func endIfNothingMatters() async throws -> LogPosition? {
+    private func headIfNothingMatters() async throws -> LogPosition? {
         guard try await !consumer.wantsEntries() else { return nil }
-        let end = try await head(nil).head
-        // By now, the consumer may want entries, including some before this end.
-        return try await consumer.wantsEntries() ? nil : end
+        let head = try await head(nil).head
+        // By now, the consumer may want entries, including some before this head.
+        return try await consumer.wantsEntries() ? nil : head
     }
 
     private func position(_ known: LogPosition?) async throws -> LogPosition? {
         if let known { return known }
-        return try await database.read { [stream] in try LogPositionsStore($0).position(in: stream) }
+        return try await database.read { [logID] in try LogPositionsStore($0).position(in: logID) }
     }
 
     private func head(_ context: BusContext?) async throws -> LogPage {
-        try await client.page(of: stream, .head, context)
+        try await client.page(of: logID, .head, context)
     }
 }
 

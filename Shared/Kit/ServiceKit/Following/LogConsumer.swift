@@ -1,3 +1,4 @@
+import ParlorContracts
 import ParlorEventLog
 import ParlorMessageBus
 import ParlorStorage
@@ -8,7 +9,7 @@ import ParlorStorage
 /// until it succeeds. An entry that a service cannot use has to be skipped, not refused.
 public protocol LogConsumer: Sendable {
     /// Decides where to follow the log from: at first, and whenever entries after the stored position are lost. By
-    /// default that is the oldest entry that is still there, or the end of a log that replaced the one before.
+    /// default that is the oldest entry that is still there, or the head of a log that replaced the one before.
     ///
     /// A service that has to know what the lost entries said reads a snapshot here (`FollowedLog.forEachSnapshotPage`),
     /// and returns its position. Entries after that position may repeat what the snapshot has, as its later pages are
@@ -31,8 +32,8 @@ public protocol LogConsumer: Sendable {
     /// Called after the commit of `take`; not if another instance has taken the same entries.
     func taken()
 
-    /// Returns false while no entry matters. Entries are then not read, and the position moves with the log's end. This
-    /// is called before and after the end is read. Entries are skipped only if it returns false both times.
+    /// Returns false while no entry matters. Entries are then not read, and the position moves with the log's head. This
+    /// is called before and after the head is read. Entries are skipped only if it returns false both times.
     func wantsEntries() async throws -> Bool
 
     /// Returns false if `take` would change nothing. The position is then stored at intervals only, and after a crash
@@ -42,7 +43,7 @@ public protocol LogConsumer: Sendable {
 
 extension LogConsumer {
     public func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition {
-        reason == .replaced ? log.end : log.beginning
+        reason == .replaced ? log.head : log.beginning
     }
 
     public func taken() {}
@@ -63,16 +64,16 @@ public enum BeginReason: String, Sendable {
 /// What another service's log has, at one moment. It also reads that service's snapshot, for what the entries lack.
 public struct FollowedLog: Sendable {
     /// The position of the newest entry.
-    public let end: LogPosition
-    /// The `seq` of the oldest entry that is still there; one more than that of the end if there is none.
+    public let head: LogPosition
+    /// The `seq` of the oldest entry that is still there; one more than that of the head if there is none.
     public let oldest: Int
-    private let stream: String
+    private let logID: LogID
     private let client: LogClient
 
-    init(_ page: LogPage, of stream: String, _ client: LogClient) {
-        end = page.head
+    init(_ page: LogPage, of logID: LogID, _ client: LogClient) {
+        head = page.head
         oldest = page.oldest
-        self.stream = stream
+        self.logID = logID
         self.client = client
     }
 
@@ -81,7 +82,7 @@ public struct FollowedLog: Sendable {
     /// The position before the oldest entry that is still there.
     public var beginning: LogPosition {
         // The digest of a deleted entry is unknown. The log's owner sees by `seq` that the position is before `oldest`.
-        LogPosition(databaseID: end.databaseID, seq: oldest - 1, digest: 0)
+        LogPosition(databaseID: head.databaseID, seq: oldest - 1, digest: 0)
     }
 
     /// The context for the requests that `begin` makes.
@@ -93,6 +94,6 @@ public struct FollowedLog: Sendable {
     /// - Throws: `ServiceError` if the owner cannot be reached, refuses, or answers with something else, and if its log
     ///   was replaced meanwhile; `CancellationError`; the body's errors.
     public func forEachSnapshotPage(_ body: (SnapshotPage) async throws -> Void) async throws -> LogPosition {
-        try await client.forEachSnapshotPage(of: stream, body)
+        try await client.forEachSnapshotPage(of: logID, body)
     }
 }

@@ -1,3 +1,4 @@
+import ParlorContracts
 import ParlorEventLog
 import ParlorStorage
 
@@ -26,8 +27,8 @@ public struct LogPositionsStore {
     static func isMigration(_ migration: Migration) -> Bool { migration.name == migrationName }
 
     /// Returns the stored position; nil if the log was never followed.
-    public func position(in stream: String) throws -> LogPosition? {
-        try connection.first("SELECT database_id, seq, digest FROM log_positions WHERE stream = $1", stream) {
+    public func position(in logID: LogID) throws -> LogPosition? {
+        try connection.first("SELECT database_id, seq, digest FROM log_positions WHERE stream = $1", logID.name) {
             LogPosition(databaseID: $0.text(0), seq: $0.int(1), digest: $0.int(2))
         }
     }
@@ -36,10 +37,10 @@ public struct LogPositionsStore {
     ///
     /// - Parameter known: the position from which the log could not be followed; nil if there was none.
     /// - Returns: the position that is stored now.
-    func begin(_ stream: String, at position: LogPosition, after known: LogPosition?) throws -> LogPosition {
-        let stored = try self.position(in: stream)
+    func begin(_ logID: LogID, at position: LogPosition, after known: LogPosition?) throws -> LogPosition {
+        let stored = try self.position(in: logID)
         if let stored, Self.hasMoved(stored, from: known) { return stored }
-        try set(stream, position)
+        try set(logID, position)
         return position
     }
 
@@ -55,22 +56,22 @@ public struct LogPositionsStore {
     ///   - take: stores the result of the remaining entries. Not called if there are none.
     /// - Returns: the position that is stored now; nil if there is none.
     func advance(
-        _ stream: String, to end: LogPosition, with entries: [LogEntry], _ take: ([LogEntry]) throws -> Void
+        _ logID: LogID, to end: LogPosition, with entries: [LogEntry], _ take: ([LogEntry]) throws -> Void
     ) throws -> LogPosition? {
-        guard let stored = try position(in: stream), stored.databaseID == end.databaseID, stored.seq < end.seq else {
-            return try position(in: stream)
+        guard let stored = try position(in: logID), stored.databaseID == end.databaseID, stored.seq < end.seq else {
+            return try position(in: logID)
         }
         let remaining = entries.drop { $0.seq <= stored.seq }
         if !remaining.isEmpty { try take(Array(remaining)) }
-        try set(stream, end)
+        try set(logID, end)
         return end
     }
 
-    private func set(_ stream: String, _ position: LogPosition) throws {
+    private func set(_ logID: LogID, _ position: LogPosition) throws {
         try connection.execute(
             """
             INSERT INTO log_positions (stream, database_id, seq, digest) VALUES ($1, $2, $3, $4)
             ON CONFLICT (stream) DO UPDATE SET database_id = $2, seq = $3, digest = $4
-            """, stream, position.databaseID, position.seq, position.digest)
+            """, logID.name, position.databaseID, position.seq, position.digest)
     }
 }

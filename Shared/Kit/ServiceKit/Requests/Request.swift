@@ -48,6 +48,8 @@ public struct RoomRequest: Sendable {
     public let request: Request
     public let room: Membership
     public let caller: Participant
+    /// The log of the room's changes.
+    let log: LogID
 
     public var id: String { request.id }
     public var fields: RequestFields { request.fields }
@@ -59,12 +61,13 @@ public struct RoomRequest: Sendable {
     /// transaction.
     ///
     /// - Parameter fact: the fact, if another service needs one.
-    /// - Returns: the entry's position in the log.
+    /// - Returns: the entry's position, for the reply.
     public func emit(
         _ emissions: consuming [Emission], fact: Fact? = nil, at time: Timestamp, on connection: any Connection
-    ) throws -> Int {
-        try EventLog.append(
+    ) throws -> EntryPosition {
+        let seq = try EventLog.append(
             at: time, roomID: room.roomID, participants: room.userIDs, emissions: emissions, fact: fact, requestID: id,
             on: connection)
+        return EntryPosition(log: log, seq: seq)
     }
 }

@@ -26,11 +26,11 @@ public struct BusPeer: Sendable, Equatable {
     ///   - requests: the subjects that it requests from other services.
     ///   - publishes: the other subjects that it publishes.
     ///   - subscribes: the other subjects that it subscribes to.
-    ///   - logs: the services whose logs it follows with a `DurableFollower`. This does not include their snapshots:
+    ///   - logs: the logs that it follows with a `DurableFollower`. This does not include their snapshots:
     ///     list `Subject.snapshot` in `requests`.
     public static func service(
         _ name: String, requests: [String] = [], publishes: [String] = [], subscribes: [String] = [],
-        follows logs: [String] = []
+        follows logs: [LogID] = []
     ) -> BusPeer {
         BusPeer(
             name,
@@ -38,7 +38,7 @@ public struct BusPeer: Sendable, Equatable {
                 serve: ["\(name).>"], request: ["\(name).>"] + logs.map(Subject.logPage) + requests,
                 publish: ["\(name).>", Subject.announce(of: name), Subject.status] + publishes,
                 subscribe: [Subject.discover, Subject.statusRequest]
-                    + logs.flatMap { [Subject.log(of: $0), Subject.announce(of: $0)] } + subscribes))
+                    + logs.flatMap { [Subject.log(of: $0), Subject.announce(of: $0.service)] } + subscribes))
     }
 
     /// An operator, who may subscribe to everything. The only change that an operator can make is to have gateways

@@ -123,7 +123,7 @@ public struct RequestTable: Sendable {
     /// `{cursor?}` → a `SnapshotPage`.
     ///
     /// - Parameters:
-    ///   - endpoint: `Endpoint(Subject.snapshot(of: name))`.
+    ///   - endpoint: `Endpoint(Subject.snapshot(of: logID))`.
     ///   - items: returns the items with greater ids than `after`, in the order of ids: `limit`, or fewer if there are
     ///     no more. `after` is "" for the first page.
     public mutating func onSnapshot(
@@ -146,7 +146,7 @@ public struct RequestTable: Sendable {
 
     /// Registers the handler for pages of the service's own log.
     mutating func answerLogPages(from log: EventLog) {
-        add(Endpoint(Subject.logPage(of: service.name)), .logPage(log))
+        add(Endpoint(Subject.logPage(of: service.logID)), .logPage(log))
     }
 
     /// The description of the service with these endpoints.

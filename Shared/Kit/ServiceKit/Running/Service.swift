@@ -55,6 +55,12 @@ extension Service {
     public func start(on loop: EventLoop) throws {}
     public func stop() async {}
 
+    /// The service's event log.
+    public static var logID: LogID { LogID(name) }
+
+    /// Returns the position of an entry of its log, for a reply.
+    public static func position(_ seq: Int) -> EntryPosition { EntryPosition(log: logID, seq: seq) }
+
     var requests: RequestTable {
         var requests = RequestTable(of: Self.self)
         register(in: &requests)

@@ -36,7 +36,8 @@ extension ServiceHost {
                     run(on: loop, request, since: started) {
                         let room = try found.get()
                         guard let participant = room.participant(caller.id) else { throw ServiceError.roomNotFound }
-                        return try await handler(RoomRequest(request: parsed, room: room, caller: participant))
+                        return try await handler(
+                            RoomRequest(request: parsed, room: room, caller: participant, log: LogID(name)))
                     }
                 }
             } catch {
@@ -60,7 +61,7 @@ extension ServiceHost {
         }
     }
 
-    /// Answers on the thread that reads. A list of rooms asks every log for its end and needs all the answers: if each
+    /// Answers on the thread that reads. A list of rooms asks every log for its head and needs all the answers: if each
     /// one came back to the loop, each would wake it.
     private func answerPage(of log: EventLog, _ request: BusRequest, since started: ContinuousClock.Instant) {
         do {

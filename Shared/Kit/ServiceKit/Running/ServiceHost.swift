@@ -10,7 +10,7 @@ import Synchronization
 /// Runs a service on a bus: answers its requests, announces it, publishes its event log.
 public final class ServiceHost: Sendable {
     private let service: any Service
-    private let name: String
+    let name: String
     let context: ServiceContext
     let group: EventLoopGroup
     private let subscriptions = Mutex<[BusSubscription]>([])
@@ -25,7 +25,7 @@ public final class ServiceHost: Sendable {
     /// The limit of requests in progress. Further ones are refused at once, as waiting would only make each
     /// of them late. It exceeds the number of writes that the storage queues, as reads wait too.
     public static let maxInFlight = 20_000
-    /// The interval between reads of the event log's end, to find entries that were not published.
+    /// The interval between reads of the event log's head, to find entries that were not published.
     public static let lookInterval: Duration = .seconds(2)
 
     public init(

@@ -13,9 +13,9 @@ import Testing
 
 /// No log is followed here.
 private struct NoLogs: LogReceiver {
-    func start(_ stream: String, after position: LogPosition) {}
-    func receive(_ entries: [LogEntry], of stream: String) {}
-    func end(_ stream: String) {}
+    func start(_ logID: LogID, after position: LogPosition) {}
+    func receive(_ entries: [LogEntry], of logID: LogID) {}
+    func end(_ logID: LogID) {}
 }
 
 @Suite("Asking services for their descriptions")

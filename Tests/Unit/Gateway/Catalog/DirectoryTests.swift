@@ -16,11 +16,11 @@ private struct FollowedLogs: LogReceiver {
     let delivered: Arrivals<Int>
     let followed: Arrivals<String>
 
-    func start(_ stream: String, after position: LogPosition) { followed.add(stream) }
+    func start(_ logID: LogID, after position: LogPosition) { followed.add(logID.name) }
 
-    func end(_ stream: String) { followed.add("no longer \(stream)") }
+    func end(_ logID: LogID) { followed.add("no longer \(logID)") }
 
-    func receive(_ entries: [LogEntry], of stream: String) { for entry in entries { delivered.add(entry.seq) } }
+    func receive(_ entries: [LogEntry], of logID: LogID) { for entry in entries { delivered.add(entry.seq) } }
 }
 
 @Suite("Discovering services")

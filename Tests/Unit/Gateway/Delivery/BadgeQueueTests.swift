@@ -10,7 +10,7 @@ struct BadgeQueueTests {
         let emission = Emission(to: .person("ada"), "room:badges", JSONValue(seq), composition: .badges)
         let item = Broadcast.Item(emission: emission, packet: nil)
         return .init(
-            event: Replay.Event(item: item, roomID: room), position: StreamPosition(stream: "chat", seq: seq))
+            event: Replay.Event(item: item, roomID: room), position: EntryPosition(log: "chat", seq: seq))
     }
 
     @Test("one person's badges are composed one after the other, in the log's order")

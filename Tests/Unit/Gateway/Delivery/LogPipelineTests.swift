@@ -36,9 +36,9 @@ struct LogPipelineTests {
             add("\(event), lists at \(seq)\(isMeasured ? ", measured" : "")")
         }
 
-        func start(_ stream: String, after position: LogPosition) { addState("start \(stream) \(position.seq)") }
+        func start(_ logID: LogID, after position: LogPosition) { addState("start \(logID) \(position.seq)") }
 
-        func end(_ stream: String) { addState("end \(stream)") }
+        func end(_ logID: LogID) { addState("end \(logID)") }
 
         func deliver(_ broadcasts: [Broadcast]) {
             addState(
@@ -46,7 +46,7 @@ struct LogPipelineTests {
             )
         }
 
-        func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
+        func backfill(_ logID: LogID, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
             backfilled.add([start.seq] + entries.map(\.position.seq) + [end.seq])
         }
     }

@@ -6,9 +6,9 @@ import Testing
 
 @Suite("Acks that wait for their event")
 struct PendingAcksTests {
-    private func position(_ stream: String, _ seq: Int) -> StreamPosition { StreamPosition(stream: stream, seq: seq) }
+    private func position(_ logID: LogID, _ seq: Int) -> EntryPosition { EntryPosition(log: logID, seq: seq) }
 
-    @Test("a start releases those up to its position, and the end of a stream all of its own, in their order")
+    @Test("a start releases those up to its position, and the end of a log all of its own, in their order")
     func startAndEnd() async throws {
         try await TestLoop.run { loop in
             let ids = await loop.run { () -> [[Int]] in

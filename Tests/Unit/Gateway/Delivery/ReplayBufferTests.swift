@@ -138,7 +138,7 @@ struct ReplayBufferTests {
             }
         }
         guard case .unknown = recent.entries(of: "rooms", since: Self.beginning, for: "ada") else {
-            Issue.record("a stream that never started")
+            Issue.record("a log that never started")
             return
         }
     }
@@ -156,7 +156,7 @@ struct ReplayBufferTests {
         }
     }
 
-    @Test("entries from before the start are added, unless the stream has started elsewhere since")
+    @Test("entries from before the start are added, unless the log has started elsewhere since")
     func backfill() {
         var recent = ReplayBuffer(generationSize: 10)
         recent.start("chat", after: Self.position(8))

@@ -7,13 +7,13 @@ import Testing
 
 @Suite("The replay of missed events")
 struct ReplayTests {
-    /// Two streams whose entries alternate in time; each has an event for the room, one for everyone and one for Bob.
+    /// Two logs whose entries alternate in time; each has an event for the room, one for everyone and one for Bob.
     private static func entry(
-        _ stream: String, _ seq: Int, at: Int, room: String = "r", people: [String] = ["ada", "bob"]
+        _ logID: LogID, _ seq: Int, at: Int, room: String = "r", people: [String] = ["ada", "bob"]
     )
         -> Broadcast
     {
-        let name = JSONWriter.value { $0.string("\(stream)\(seq)") }
+        let name = JSONWriter.value { $0.string("\(logID)\(seq)") }
         let emissions = [
             Emission(to: .room, "room", name), Emission(to: .everyone, "all", name),
             Emission(to: .person("bob"), "bob", name),
@@ -21,36 +21,36 @@ struct ReplayTests {
         return Broadcast(
             LogEntry(
                 seq: seq, at: Timestamp(milliseconds: at), roomID: room, participants: people,
-                emissionsJSON: emissions.json), of: stream)
+                emissionsJSON: emissions.json), of: logID)
     }
 
-    private static let logs: [String: [Broadcast]] = [
+    private static let logs: [LogID: [Broadcast]] = [
         "chat": (1...6).map { entry("chat", $0, at: $0 * 10) },
         "notes": (1...6).map { entry("notes", $0, at: $0 * 10 + 5, room: $0 == 3 ? "other" : "r") },
     ]
 
-    private static func position(_ stream: String, _ seq: Int) -> LogPosition {
-        guard seq > 0, let entry = logs[stream]?[seq - 1].entry else {
-            return LogPosition(databaseID: stream, seq: 0, digest: 0)
+    private static func position(_ logID: LogID, _ seq: Int) -> LogPosition {
+        guard seq > 0, let entry = logs[logID]?[seq - 1].entry else {
+            return LogPosition(databaseID: logID.name, seq: 0, digest: 0)
         }
-        return LogPosition(after: entry, in: stream)
+        return LogPosition(after: entry, in: logID.name)
     }
 
     private static func cursor(_ chat: Int, _ notes: Int) -> SyncCursor {
         SyncCursor(["chat": position("chat", chat), "notes": position("notes", notes)])
     }
 
-    private static var ends: [String: LogPosition] { ["chat": position("chat", 6), "notes": position("notes", 6)] }
+    private static var ends: [LogID: LogPosition] { ["chat": position("chat", 6), "notes": position("notes", 6)] }
 
     /// Steps until a page is ready; entries arrive in portions.
     private static func page(_ replay: inout Replay, portion: Int = 100) -> Replay.Page {
         while true {
             switch replay.next() {
             case .page(let page): return page
-            case .fetch(let stream, let since, let through):
-                let all = (logs[stream] ?? []).filter { $0.position.seq > since.seq }
+            case .fetch(let logID, let since, let through):
+                let all = (logs[logID] ?? []).filter { $0.position.seq > since.seq }
                 let given = Array(all.prefix(portion))
-                replay.supply(stream, given, through: given.count < all.count ? given.last?.position.seq ?? 0 : through)
+                replay.supply(logID, given, through: given.count < all.count ? given.last?.position.seq ?? 0 : through)
             }
         }
     }
@@ -59,7 +59,7 @@ struct ReplayTests {
         page.events.map { "\($0.item.emission.event) \($0.item.emission.data.string ?? "")" }
     }
 
-    @Test("streams are merged by time, without the events for others or for everyone", arguments: [1, 2, 100])
+    @Test("logs are merged by time, without the events for others or for everyone", arguments: [1, 2, 100])
     func merges(portion: Int) throws {
         var replay = try #require(
             Replay(from: Self.cursor(4, 3), to: Self.ends, for: "ada", limit: 100, maxBytes: .max))
@@ -150,19 +150,19 @@ struct ReplayTests {
         #expect(replay.cursor == Self.cursor(5, 6))
     }
 
-    @Test("a cursor of other streams, another database, another history or ahead recovers nothing")
+    @Test("a cursor of other logs, another database, another history or ahead recovers nothing")
     func broken() {
         var foreign = Self.cursor(1, 1)
-        foreign.streams["chat"]?.position = LogPosition(
+        foreign.logs["chat"]?.position = LogPosition(
             databaseID: "restored", seq: 1, digest: Self.position("chat", 1).digest)
         var otherPast = Self.cursor(6, 6)
-        otherPast.streams["chat"]?.position = LogPosition(databaseID: "chat", seq: 6, digest: 1)
+        otherPast.logs["chat"]?.position = LogPosition(databaseID: "chat", seq: 6, digest: 1)
         var ahead = Self.cursor(6, 6)
-        ahead.streams["chat"]?.position = LogPosition(databaseID: "chat", seq: 7, digest: 1)
+        ahead.logs["chat"]?.position = LogPosition(databaseID: "chat", seq: 7, digest: 1)
         var fewer = Self.cursor(1, 1)
-        fewer.streams["notes"] = nil
+        fewer.logs["notes"] = nil
         var more = Self.cursor(1, 1)
-        more.streams["polls"] = more.streams["notes"]
+        more.logs["polls"] = more.logs["notes"]
         for cursor in [foreign, otherPast, ahead, fewer, more] {
             #expect(Replay(from: cursor, to: Self.ends, for: "ada", limit: 10, maxBytes: .max) == nil)
         }

@@ -14,7 +14,7 @@ struct SyncCursorTests {
             "rooms": LogPosition(databaseID: "r1", seq: 0, digest: 0),
             "chat": LogPosition(databaseID: "c1", seq: 41, digest: 4_000_000_000),
         ])
-        cursor.streams["chat"]?.taken = 2
+        cursor.logs["chat"]?.taken = 2
         return cursor
     }
 

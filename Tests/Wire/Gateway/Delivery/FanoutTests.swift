@@ -215,7 +215,7 @@ struct FanoutTests {
             #expect(try await client.next() == .event("n", data(1)))
             try await client.emit("chat:send", "{}", ack: 9)
             // Of an entry that is in no backup.
-            try await asked.next().reply(Reply(position: StreamPosition(stream: "chat", seq: 2)).json)
+            try await asked.next().reply(Reply(position: EntryPosition(log: "chat", seq: 2)).json)
             harness.chat.restore(forgetting: 0, adding: [Emission(to: .everyone, "n", data(2))])
             #expect(try await client.receive() == "closed")
         }
@@ -226,7 +226,7 @@ struct FanoutTests {
         try await GatewayHarness.run(withChat: false) { harness in
             for number in 1...3 { _ = harness.chat.commit([Emission(to: .everyone, "n", data(number))]) }
             try harness.chat.bringUp()
-            harness.chat.on("chat.send", reply: Reply(position: StreamPosition(stream: "chat", seq: 3)))
+            harness.chat.on("chat.send", reply: Reply(position: EntryPosition(log: "chat", seq: 3)))
             // One that connects before the log is followed is closed when it is.
             var client = try await harness.connect()
             while true {
@@ -249,7 +249,7 @@ struct FanoutTests {
         try await GatewayHarness.run(["--request-timeout", "1s"]) { harness in
             let client = try await harness.connect()
             // An entry that nobody has, so that it cannot be fetched.
-            harness.chat.on("chat.send", reply: Reply(position: StreamPosition(stream: "chat", seq: 1_000_000)))
+            harness.chat.on("chat.send", reply: Reply(position: EntryPosition(log: "chat", seq: 1_000_000)))
             #expect(try await client.ask("chat:send", "{}")["success"]?.bool == true)
             let line = try #require(harness.log.text.split(separator: "\n").first { $0.contains("before its event") })
             #expect(try #require(try JSONValue(parsing: String(line))["ms"]?.int) <= 1000)

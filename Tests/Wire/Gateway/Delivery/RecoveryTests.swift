@@ -388,7 +388,7 @@ struct RecoveryTests {
             Self.publish(harness, sizes: Self.many)
             try await poller.post(#"421["room:join",{"roomId":"r"}]"#)
             try await poller.readToEnd()
-            let question = OpenRoomQuestion(stream: "chat", members: [.init(roomID: "r", userID: "ada")])
+            let question = OpenRoomQuestion(log: "chat", members: [.init(roomID: "r", userID: "ada")])
             let delivery = try #require(harness.gateway.parts.fanout.loops.first)
             #expect(await delivery.evidence(for: question).map(\.count) == [0])
 

@@ -33,9 +33,8 @@ struct SessionEndTests {
         }
     }
 
-    private func ending(_ ids: String...) -> [Emission] {
-        let until = Timestamp(milliseconds: .max)
-        return [SessionsEnded(sessionIDs: ids, tokensUntil: until).emission(to: "ada")]
+    private func ending(_ ids: String...) -> Fact {
+        .sessionsEnded(SessionsEnded(sessionIDs: ids, tokensUntil: Timestamp(milliseconds: .max)))
     }
 
     private func status(_ harness: GatewayHarness, _ session: String?) async throws -> Int {
@@ -54,7 +53,7 @@ struct SessionEndTests {
             let ended = [try await harness.connect(session: "s1"), try await harness.connect(session: "s1")]
             let other = try await harness.connect(session: "s2")
             let old = try await harness.connect()
-            accounts.emit(ending("s1"), participants: [])
+            accounts.emit([], fact: ending("s1"), participants: [])
             for socket in ended {
                 #expect(try await socket.receive() == "41")
                 #expect(try await socket.receive() == "closed")
@@ -86,7 +85,7 @@ struct SessionEndTests {
             let socket = try await harness.connect(session: "s1")
             try await socket.emit("chat:send", #"{"roomId":"r"}"#, ack: 1)
             let check = try await asked.next()
-            accounts.emit(ending("s1"), participants: [])
+            accounts.emit([], fact: ending("s1"), participants: [])
             #expect(try await socket.receive() == "41")
             #expect(try await socket.receive() == "closed")
             check.reply(Reply().json)
@@ -109,7 +108,7 @@ struct SessionEndTests {
 
             let accounts = FakeService.down(Self.manifest, on: bus)
             defer { accounts.stop() }
-            for n in 0..<3 { _ = accounts.commit(ending("s\(n)"), participants: []) }
+            for n in 0..<3 { _ = accounts.commit([], fact: ending("s\(n)"), participants: []) }
             accounts.on("accounts.plain", reply: Reply())
             try accounts.bringUp()
             try await until(200, of: "s3", harness)
@@ -124,7 +123,7 @@ struct SessionEndTests {
             let accounts = FakeService.down(Self.manifest, on: bus)
             defer { accounts.stop() }
             _ = accounts.commit([], participants: [])
-            let last = accounts.commit(ending("s1"), participants: [])
+            let last = accounts.commit([], fact: ending("s1"), participants: [])
             accounts.on(Subject.logPage(of: "accounts")) { [head = accounts.head] request in
                 let isFirst = request.data["since"]?.int == 0
                 let page = LogPage(
@@ -158,7 +157,7 @@ struct SessionEndTests {
             sessions.learn(manifest)
             await sessions.settle(within: .seconds(30))
             #expect(ended.isKnown)
-            _ = people.emit(ending("s1"), participants: [])
+            _ = people.emit([], fact: ending("s1"), participants: [])
             #expect(try await arrivals.next() == ["s1"])
         }
     }
@@ -170,17 +169,17 @@ struct SessionEndTests {
             try await until(200, of: "s1", harness)
             let socket = try await harness.connect(session: "s1")
             bus.lose { $0.subject == "accounts.log" || $0.subject == Subject.announce(of: "accounts") }
-            accounts.emit(ending("s1"), participants: [])
+            accounts.emit([], fact: ending("s1"), participants: [])
             #expect(try await socket.receive() == "41")
             #expect(try await status(harness, "s1") == 401)
         }
     }
 
     @Test("entries of the accounts log are no room events, and no part of a cursor")
-    func noStream() async throws {
+    func noLog() async throws {
         try await run { harness, accounts in
             try await until(200, of: "s1", harness)
-            accounts.emit(ending("s1"), participants: ["ada"])
+            accounts.emit([], fact: ending("s1"), participants: ["ada"])
             try await until(401, of: "s1", harness)
             let socket = try await harness.connect(session: "s2")
             #expect(try await socket.ask("chat:unknown", "{}")["success"]?.bool == false)

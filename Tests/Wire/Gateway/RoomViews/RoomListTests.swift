@@ -114,12 +114,12 @@ struct RoomListTests {
     }
 
     @Test("an entry of either log that concerns the person is in the next answer", arguments: ["chat", "rooms"])
-    func changed(stream: String) async throws {
+    func changed(log: String) async throws {
         try await Self.run { harness, house in
             for badge in 1...3 {
                 try await house.keptList()
                 harness.contribute(badge: badge)
-                if stream == "chat" { harness.chat.emit([]) } else { harness.rooms.emit([]) }
+                if log == "chat" { harness.chat.emit([]) } else { harness.rooms.emit([]) }
                 #expect(try await house.badge() == badge)
             }
         }

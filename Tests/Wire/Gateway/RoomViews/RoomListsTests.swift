@@ -22,9 +22,9 @@ struct RoomListsTests {
     private struct Marker: LogReceiver {
         let cache: RoomListCache
 
-        func start(_ stream: String, after position: LogPosition) { cache.start(stream, after: position) }
-        func receive(_ entries: [LogEntry], of stream: String) { cache.note(entries, of: stream) }
-        func end(_ stream: String) {}
+        func start(_ logID: LogID, after position: LogPosition) { cache.start(logID, after: position) }
+        func receive(_ entries: [LogEntry], of logID: LogID) { cache.note(entries, of: logID) }
+        func end(_ logID: LogID) {}
     }
 
     private actor House {
@@ -69,12 +69,12 @@ struct RoomListsTests {
             composer = RoomComposer(
                 bus: bus, faults: faults, directory: directory, presence: presence, cache: cache,
                 longWork: longWork)
-            let ends = ReadIndex(EntryFetcher(bus: bus).client, on: loop)
+            let readIndex = ReadIndex(EntryFetcher(bus: bus).client, on: loop)
             let fields = ContributedFields(
-                bus: bus, faults: faults, directory: directory, cache: FieldCache(), rooms: cache, ends: ends,
+                bus: bus, faults: faults, directory: directory, cache: FieldCache(), rooms: cache, readIndex: readIndex,
                 longWork: longWork)
             lists = RoomLists(
-                cache: cache, ends: ends, composer: composer, fields: fields, directory: directory,
+                cache: cache, readIndex: readIndex, composer: composer, fields: fields, directory: directory,
                 services: services, presence: presence,
                 limits: Limits(
                     RateLimiter(

@@ -10,7 +10,7 @@ import Testing
 @testable import ParlorServiceKit
 
 @Suite("A hosted service's event log, and its end", .timeLimit(.minutes(1)))
-struct ServiceHostStreamTests {
+struct ServiceHostLogTests {
     private static func page(
         _ harness: HostHarness, since: Int, digest: Int? = nil, through: Int? = nil, rooms: [String]? = nil,
         limit: Int? = nil
