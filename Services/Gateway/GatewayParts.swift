@@ -63,7 +63,7 @@ struct GatewayParts: Sendable {
         let directory = Directory(
             catalog: Catalog(required: Set(requiredServices), listedChecks: settings[GatewaySettings.checks]),
             bus: node.bus, on: loop, file: manifests, clock: node.clock, log: log, faults: faults,
-            announcementPause: announcementPause, ownLimits: Set(OwnLimits.all.map(\.name)), logs: pipeline,
+            announcementPause: announcementPause, logs: pipeline,
             onAnnouncement: { manifest in
                 presence.learn(manifest)
                 sessions.learn(manifest)

@@ -8,14 +8,9 @@ import Synchronization
 /// is logged once in a while only.
 final class AnnouncementLog: Sendable {
     private let log: Logger
-    private let ownLimits: Set<String>
     private let throttle = Mutex(LogThrottle())
 
-    /// - Parameter ownLimits: the names of the gateway's own rate limits.
-    init(_ log: Logger, ownLimits: Set<String>) {
-        self.log = log
-        self.ownLimits = ownLimits
-    }
+    init(_ log: Logger) { self.log = log }
 
     private func isToBeLogged(_ reason: String, of service: String) -> Bool {
         throttle.withLock { $0.note(reason, of: service) }
@@ -51,7 +46,8 @@ final class AnnouncementLog: Sendable {
         }
         // Until all are known, another service may still declare the limit.
         if catalog.isWhole {
-            for limit in manifest.namedLimits where !ownLimits.contains(limit) && catalog.limits[limit] == nil {
+            for limit in manifest.namedLimits
+            where !RateLimit.namesOfGateways.contains(limit) && catalog.limits[limit] == nil {
                 mistakes.append("nobody declares the rate limit \(limit), so the default one holds")
             }
         }

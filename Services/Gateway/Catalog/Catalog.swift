@@ -12,7 +12,7 @@ package final class Catalog: Sendable {
     /// The services' event logs.
     package let logs: [LogID]
     package let routes: RouteTable
-    package let socketEvents: [String: Checked<SocketEvent>]
+    package let socketEvents: [String: Offered<SocketEvent>]
     /// The checks that precede a `room:join`, which is the gateway's own event.
     package let joinChecks: [ServiceCheck]
     /// The checks without effect.
@@ -56,14 +56,22 @@ package final class Catalog: Sendable {
         logs = all.flatMap(\.logs)
         let isWhole = required.allSatisfy { manifests[$0] != nil }
         let checks = CheckTable(all, listed: listedChecks, isWhole: isWhole)
-        routes = RouteTable(all.flatMap(\.routes).map { Checked(declaration: $0, checks: checks[$0.subject]) })
+        limits = Dictionary(all.flatMap(\.limits).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        routes = RouteTable(
+            all.flatMap(\.routes).map { [limits] in
+                let standard = $0.method == "GET" ? OwnLimits.reads : OwnLimits.writes
+                return Offered(
+                    declaration: $0, limits: OwnLimits.limits($0.limits, limits, or: standard),
+                    checks: checks[$0.subject])
+            })
         socketEvents = Dictionary(
-            all.flatMap(\.socketEvents).map { ($0.event, Checked(declaration: $0, checks: checks[$0.subject])) },
-            uniquingKeysWith: { first, _ in first })
+            all.flatMap(\.socketEvents).map { [limits] in
+                let counted = OwnLimits.limits($0.limits, limits, or: OwnLimits.writes)
+                return ($0.event, Offered(declaration: $0, limits: counted, checks: checks[$0.subject]))
+            }, uniquingKeysWith: { first, _ in first })
         joinChecks = checks[RequestCheck.join]
         refusedChecks = checks.refused
         objectContributors = Dictionary(grouping: all.flatMap(Contributor.all), by: \.object)
-        limits = Dictionary(all.flatMap(\.limits).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         batched = Set(all.flatMap(\.batched))
         eventOwners = Dictionary(
             all.flatMap { manifest in manifest.emits.map { ($0, manifest.service) } }

@@ -35,7 +35,6 @@ package final class Directory: Sendable {
     ///   - catalog: one without services.
     ///   - file: the cache of manifests across restarts; nil if all services are in this process.
     ///   - announcementPause: the least time between two announcements of a service that are read.
-    ///   - ownLimits: the names of the gateway's own rate limits.
     ///   - logs: receives the entries of every service's log, on the loop.
     ///   - onAnnouncement: called with each announcement, even if it changes nothing, on any thread.
     ///   - onHead: receives the head of a log, after `onAnnouncement`, even for a log that is not
@@ -44,7 +43,7 @@ package final class Directory: Sendable {
     package init(
         catalog: Catalog, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
         clock: any WallClock = SystemClock(), log: Logger, faults: AnswerFaults,
-        announcementPause: Duration = AnnouncementThrottle.pause, ownLimits: Set<String> = [], logs: any LogReceiver,
+        announcementPause: Duration = AnnouncementThrottle.pause, logs: any LogReceiver,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
         onHead: @escaping @Sendable (LogID, LogPosition) -> Void = { _, _ in },
         onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
@@ -56,7 +55,7 @@ package final class Directory: Sendable {
         self.clock = clock
         self.log = log
         self.announcementPause = announcementPause
-        announcements = AnnouncementLog(log, ownLimits: ownLimits)
+        announcements = AnnouncementLog(log)
         self.onAnnouncement = onAnnouncement
         self.onHead = onHead
         self.onForgotten = onForgotten

@@ -4,7 +4,7 @@ import ParlorContracts
 /// `/rooms/my-rooms` before `/rooms/:roomId`. Of two equal patterns, the first one counts.
 package struct RouteTable: Sendable {
     package enum Match {
-        case route(Checked<Route>, parameters: [(name: String, value: String)])
+        case route(Offered<Route>, parameters: [(name: String, value: String)])
         /// The path is known, but not with this method. The value has the path's methods, sorted.
         case otherMethods([String])
         case none
@@ -15,19 +15,19 @@ package struct RouteTable: Sendable {
         var literals: [String: Branch] = [:]
         var parameter: [Branch] = []
         /// The routes that end here, by method, with the names of their parameters in the order of the path.
-        var routes: [String: (route: Checked<Route>, names: [String])] = [:]
+        var routes: [String: (route: Offered<Route>, names: [String])] = [:]
     }
 
     private var root = Branch()
 
-    package init(_ routes: [Checked<Route>]) {
+    package init(_ routes: [Offered<Route>]) {
         for route in routes {
             let segments = route.declaration.path.split(separator: "/").map(String.init)
             Self.insert(route, segments[...], into: &root)
         }
     }
 
-    private static func insert(_ route: Checked<Route>, _ segments: ArraySlice<String>, into branch: inout Branch) {
+    private static func insert(_ route: Offered<Route>, _ segments: ArraySlice<String>, into branch: inout Branch) {
         guard let first = segments.first else {
             let method = route.declaration.method
             guard branch.routes[method] == nil else { return }

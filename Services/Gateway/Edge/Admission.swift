@@ -35,10 +35,10 @@ package final class Admission: Sendable {
     }
 
     func admit(
-        _ request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
-        _ catalog: Catalog
+        _ request: HTTPRequest, to offered: Offered<Route>, _ parameters: [(name: String, value: String)],
+        from client: IPAddress, _ catalog: Catalog
     ) throws(ServiceError) -> AdmittedCall {
-        let counted = Limits.of(route, catalog)
+        let (route, counted) = (offered.declaration, offered.limits)
         try limits.passAddress(counted, client)
         guard request.body.count <= route.maxBodyBytes else {
             limits.giveBackFailures(of: counted, client)
@@ -104,14 +104,14 @@ package final class Admission: Sendable {
     ///
     /// - Parameter request: the request without its body.
     func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, _ catalog: Catalog) -> ServiceError? {
-        var route: Route?
+        var route: Offered<Route>?
         if let segments = request.pathSegments,
             case .route(let found, _) = catalog.routes.match(request.method, segments)
         {
-            route = found.declaration
+            route = found
         }
         guard let claims = tokens.verify(authorization: request.headers["Authorization"]) else {
-            if let route, !route.needsLogin {
+            if let route, !route.declaration.needsLogin {
                 return ServiceError(.payloadTooLarge, "The body is too large for this address.")
             }
             return ServiceError(.unauthenticated, "Log in first.")
@@ -119,7 +119,7 @@ package final class Admission: Sendable {
         guard let route else { return nil }
         do throws(ServiceError) {
             try limits.check(
-                Limits.of(route, catalog), person: claims.caller.id, address: client,
+                route.limits, person: claims.caller.id, address: client,
                 writing: request.headers["Content-Length"].flatMap(Int.init))
             return nil
         } catch {

@@ -49,12 +49,12 @@ package actor EventFront: LoopPart {
     /// Returns whether to receive a large event. The event is refused before it is read if it would exceed a limit. Only
     /// a refused event is counted here. Others are counted when they start, so that events count in their order.
     func takes(_ event: SocketIOEvent, ofBytes bytes: Int, on client: ClientSocket) -> Bool {
-        let catalog = directory.catalog
         do throws(ServiceError) {
-            guard let declared = catalog.socketEvents[event.name] else { throw try refusal(ofLarge: event, client) }
+            guard let declared = directory.catalog.socketEvents[event.name] else {
+                throw try refusal(ofLarge: event, client)
+            }
             try limits.check(
-                Limits.of(declared.declaration, catalog), person: client.caller.id, address: client.address,
-                writing: bytes)
+                declared.limits, person: client.caller.id, address: client.address, writing: bytes)
             // Check that there will be room for it. It is counted once it is read.
             if let refusal = client.socket.noteHeld(change: bytes) { throw limits.noRoom(isOwn: refusal == .own) }
             client.socket.noteHeld(change: -bytes)
@@ -92,13 +92,11 @@ package actor EventFront: LoopPart {
             }
         var error = ServiceError(.malformedRequest, message)
         if let client = socket.context as? ClientSocket {
-            let catalog = directory.catalog
-            let declared = catalog.socketEvents[event.name].map { Limits.of($0.declaration, catalog) }
+            let declared = directory.catalog.socketEvents[event.name]?.limits ?? []
             do throws(ServiceError) {
                 // It was read, so its bytes count like those of an accepted event.
                 try limits.pass(
-                    (declared ?? []) + [OwnLimits.unknown], person: client.caller.id, address: client.address,
-                    writing: bytes)
+                    declared + [OwnLimits.unknown], person: client.caller.id, address: client.address, writing: bytes)
             } catch let excess {
                 error = excess
             }
@@ -191,11 +189,9 @@ package actor EventFront: LoopPart {
     /// Sends the request to the service that declared the event. The ack follows the fan-out of the resulting event.
     private func ask(_ event: ClientEvent) throws(ServiceError) {
         let client = event.socket
-        let catalog = directory.catalog
-        guard let offered = catalog.socketEvents[event.name] else { throw try refusal(ofUndeclared: client) }
+        guard let offered = directory.catalog.socketEvents[event.name] else { throw try refusal(ofUndeclared: client) }
         let pass = try limits.pass(
-            Limits.of(offered.declaration, catalog), person: client.caller.id, address: client.address,
-            writing: event.writtenBytes)
+            offered.limits, person: client.caller.id, address: client.address, writing: event.writtenBytes)
         do throws(ServiceError) {
             try event.admit(as: offered.declaration, pass)
         } catch {

@@ -119,7 +119,7 @@ package actor HTTPFront: LoopPart {
             refuse(.methodNotAllowed, allow: methods, request, from: client, responder)
         case .route(let route, let parameters):
             do throws(ServiceError) {
-                let call = try admission.admit(request, to: route.declaration, parameters, from: client, catalog)
+                let call = try admission.admit(request, to: route, parameters, from: client, catalog)
                 startTask { await $0.serve(call, after: route.checks, request, responder) }
             } catch {
                 fail(error, request, responder)

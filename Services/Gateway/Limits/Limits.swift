@@ -37,26 +37,6 @@ package final class Limits: Sendable {
     /// The current time in milliseconds.
     private var now: Int { (clock() - LoopInstant(nanoseconds: 0)).milliseconds }
 
-    // MARK: Choice of limits
-
-    /// Returns the limits that a call of the route counts against. A route that names no limit of calls
-    /// counts against the gateway's own.
-    package static func of(_ route: Route, _ catalog: Catalog) -> [RateLimit] {
-        limits(route.limits, catalog, or: route.method == "GET" ? OwnLimits.reads : OwnLimits.writes)
-    }
-
-    package static func of(_ event: SocketEvent, _ catalog: Catalog) -> [RateLimit] {
-        limits(event.limits, catalog, or: OwnLimits.writes)
-    }
-
-    private static func limits(_ names: [String], _ catalog: Catalog, or standard: RateLimit) -> [RateLimit] {
-        var found: [RateLimit] = []
-        found.reserveCapacity(names.count + 1)
-        for name in names { if let limit = OwnLimits.named(name) ?? catalog.limits[name] { found.append(limit) } }
-        if !found.contains(where: { $0.counted == .calls }) { found.append(standard) }
-        return found
-    }
-
     // MARK: Rates
 
     /// Counts one more request against these limits, or refuses it. If one of them counts failures, `settle` must

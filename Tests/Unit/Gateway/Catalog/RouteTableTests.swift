@@ -16,7 +16,7 @@ struct RouteTableTests {
     ])
 
     private static func table(_ routes: [Route]) -> RouteTable {
-        RouteTable(routes.map { Checked(declaration: $0, checks: []) })
+        RouteTable(routes.map { Offered(declaration: $0, limits: [], checks: []) })
     }
 
     /// Returns the subject and the parameters as `name=value`; or the allowed methods; or nothing.

@@ -1,8 +1,9 @@
 import ParlorContracts
 
-/// A route or a socket event, with the checks that its requests must pass before they are forwarded.
-package struct Checked<Declaration: Sendable>: Sendable {
+/// A route or a socket event of a service, with what its requests must pass before they are forwarded.
+package struct Offered<Declaration: Sendable>: Sendable {
     package let declaration: Declaration
+    package let limits: [RateLimit]
     /// In order of precedence: if several deny, the error of the first one is returned. Empty for most declarations.
     package let checks: [ServiceCheck]
 }

@@ -35,7 +35,16 @@ package enum OwnLimits {
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
-    static func named(_ name: String) -> RateLimit? { byName[name] }
+    /// Returns the limits that calls of a route or event count against. One that names no limit of calls counts against
+    /// the gateway's own.
+    ///
+    /// - Parameter declared: the limits that services declare.
+    static func limits(
+        _ names: [String], _ declared: [String: RateLimit], or standard: RateLimit
+    ) -> [RateLimit] {
+        let found = names.compactMap { byName[$0] ?? declared[$0] }
+        return found.contains { $0.counted == .calls } ? found : found + [standard]
+    }
 }
 
 /// The events that a gateway handles itself. Each changes the rooms of its socket, or its state in one.
