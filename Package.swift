@@ -263,7 +263,7 @@ let package = Package(
             swiftSettings: settings),
         client("Chat", ["ParlorClient"], exclude: ["Main"]),
         .executableTarget(
-            name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
+            name: "parlor-chat", dependencies: ["Chat", "Security"], path: "Clients/Chat/Main", swiftSettings: settings),
         support(
             "TestSupport",
             ["Contracts", "JSON", "Logging", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
@@ -286,7 +286,7 @@ let package = Package(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
             path: "Tests/System/Conformance/protocol-echo", swiftSettings: settings),
         .executableTarget(
-            name: "client-journey", dependencies: ["ParlorClient"], path: "Tests/System/Journey",
+            name: "client-journey", dependencies: ["ParlorClient", "Security"], path: "Tests/System/Journey",
             exclude: ["README.md"], swiftSettings: settings),
         .executableTarget(name: "bench-floor", path: "Tests/Load/Floor"),
         .executableTarget(
