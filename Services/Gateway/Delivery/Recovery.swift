@@ -99,9 +99,10 @@ package struct Recovery: Sendable {
     /// Sends `sync:done`. Rooms that the subscriber joins later continue from this position: it has the earlier events,
     /// or reloads.
     private func sendDone(to subscriber: Subscriber, _ isRecovered: Bool, on delivery: isolated LoopDelivery) {
-        let position = SyncCursor(delivery.positions)
-        subscriber.continuations = RoomContinuations(from: position)
-        let cursor = cursors.encode(position, for: subscriber.caller.id)
+        let positions = delivery.positions
+        subscriber.continuations = RoomContinuations(from: SyncCursor(positions))
+        let cursor = cursors.encode(
+            SyncCursor(positions, unknown: subscriber.unfollowed), for: subscriber.caller.id)
         subscriber.socket.emit(
             "sync:done",
             JSONWriter.object {
@@ -222,9 +223,10 @@ package struct Recovery: Sendable {
             }
             return here.seq < state.position.seq
         }
-        for logID in cursor.logs.keys { await delivery.start(of: logID, by: deadline) }
+        let logs = cursor.logs.filter { $0.value.position != .unknown }
+        for logID in logs.keys { await delivery.start(of: logID, by: deadline) }
         var behind: [EntryPosition] = []
-        for (logID, state) in cursor.logs {
+        for (logID, state) in logs {
             guard let isBehind = isBehind(logID, state) else { return false }
             if isBehind { behind.append(EntryPosition(log: logID, seq: state.position.seq)) }
         }
@@ -233,7 +235,7 @@ package struct Recovery: Sendable {
             guard .now() < deadline else { return false }
             await delivery.fannedOut(position, by: deadline)
         }
-        return cursor.logs.allSatisfy { isBehind($0.key, $0.value) == false }
+        return logs.allSatisfy { isBehind($0.key, $0.value) == false }
     }
 
     /// - Parameter rooms: the rooms whose entries are requested. They are found once for each round, when its end

@@ -57,22 +57,25 @@ package struct Replay {
     private var events: [Event] = []
     private var bytes = 0
 
-    /// Begins to replay the events after a cursor.
+    /// Begins to replay the events after a cursor. A log that the cursor lacks is of a service that was added since: its
+    /// events are replayed from its beginning.
     ///
     /// - Parameters:
     ///   - ends: the positions at which to stop.
     ///   - limit: the maximum number of events in a page.
     ///   - maxBytes: the size at which a page ends, after the entry that reaches it.
-    /// - Returns: nil if a log was added, removed or replaced since the cursor was made.
+    /// - Returns: nil if a log was removed or replaced since the cursor was made, or was unknown then.
     package init?(
         from cursor: SyncCursor, to ends: [LogID: LogPosition], for userID: String, _ scope: Scope = .person,
         limit: Int,
         maxBytes: Int
     ) {
-        guard Set(cursor.logs.keys) == Set(ends.keys) else { return nil }
+        guard cursor.logs.allSatisfy({ $0.value.position == .unknown || ends[$0.key] != nil }) else { return nil }
         sources = []
         for (logID, end) in ends.sorted(by: { $0.key < $1.key }) {
-            guard let state = cursor.logs[logID], state.position.databaseID == end.databaseID,
+            let beginning = LogPosition(databaseID: end.databaseID, seq: 0, digest: 0)
+            let state = cursor.logs[logID] ?? .init(position: beginning)
+            guard state.position.databaseID == end.databaseID,
                 state.position.seq < end.seq || state.position == end
             else { return nil }
             sources.append(Source(logID: logID, state: state, end: end, supplied: state.position))

@@ -14,12 +14,22 @@ package struct SyncCursor: Sendable, Equatable {
     /// The states by log.
     var logs: [LogID: LogState]
 
-    package init(_ positions: [LogID: LogPosition]) { logs = positions.mapValues { LogState(position: $0) } }
+    /// - Parameter unknown: the logs that services are known to have and whose positions are not known. Once one of them is
+    ///   read, the cursor does not fit any more, and its client loads everything again.
+    package init(_ positions: [LogID: LogPosition], unknown: Set<LogID> = []) {
+        logs = positions.mapValues { LogState(position: $0) }
+        for logID in unknown { logs[logID] = LogState(position: .unknown) }
+    }
 
     /// The position in each log up to which the client has all events. It may also have some of the next entry's.
     package var positions: [LogID: LogPosition] { logs.mapValues(\.position) }
 
     init(logs: [LogID: LogState]) { self.logs = logs }
+}
+
+extension LogPosition {
+    /// The position in a cursor that stands for an unknown one. It is that of no database.
+    static let unknown = LogPosition(databaseID: "", seq: 0, digest: 0)
 }
 
 /// Encodes cursors for clients. A signature over the cursor and the person's id prevents changes and use by others.

@@ -99,10 +99,11 @@ package final class SyncEndpoint: Sendable {
             throw .unavailable("A part of this service")
         }
         // If a service has not reported its log's head, use the position up to which this gateway has followed the log.
-        // Leave out a service whose values are stale: once it is up again, the cursor does not fit, and the client
-        // loads everything again.
-        let positions = followed.merging(heads) { _, head in head }.filter { !composed.degraded.contains($0.key) }
-        let cursor = cursors.encode(SyncCursor(positions), for: viewer.caller.id)
+        // That of a service whose values are stale is unknown: once it is up again, the client loads everything again.
+        let positions = followed.merging(heads) { _, head in head }
+            .filter { !composed.degraded.contains($0.key.service) }
+        let unknown = Set(catalog.logs).subtracting(positions.keys)
+        let cursor = cursors.encode(SyncCursor(positions, unknown: unknown), for: viewer.caller.id)
         let data = await longWork.run(if: composed.isLong) {
             JSONWriter.object(reservingCapacity: composed.rooms.count * 1280 + 1024) {
                 $0.member("cursor", cursor)

@@ -15,9 +15,7 @@ extension Fact {
     /// All elements were deleted from the board of the entry's room.
     public static let boardCleared = Fact("boardCleared")
 
-    /// The ids of the elements that were created, updated or deleted; nil for other facts.
-    public var createdElementID: String? { text("id", of: "elementCreated") }
-    public var updatedElementID: String? { text("id", of: "elementUpdated") }
+    /// The id of the element that was deleted; nil for another fact.
     public var deletedElementID: String? { text("id", of: "elementDeleted") }
 }
 

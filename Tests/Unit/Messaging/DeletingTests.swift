@@ -95,7 +95,7 @@ struct DeletingTests {
             #expect(
                 entries.map { $0.emissions.first?.event } == ["message:new", nil, "message:new", "message:deleted"])
             for (entry, id) in zip(entries.prefix(3), [before, id, after]) {
-                #expect(entry.sentMessage == id)
+                #expect(entry.fact?.sentMessageID == id)
                 let query = LogQuery(since: entry.seq, digest: entry.digest)
                 #expect(try await log.page(for: query).isKnown)
             }

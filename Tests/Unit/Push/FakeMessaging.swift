@@ -16,7 +16,6 @@ final class FakeMessaging: Sendable {
         var lastMessage = 0
         var emittedEntries = 0
         var isAway = false
-        var knowsFacts = true
         var hook: (@Sendable () async -> Void)?
     }
 
@@ -32,9 +31,6 @@ final class FakeMessaging: Sendable {
         get { state.withLock { $0.isAway } }
         set { state.withLock { $0.isAway = newValue } }
     }
-
-    /// Appends entries from now on as a process without facts does.
-    func forgetFacts() { state.withLock { $0.knowsFacts = false } }
 
     func answer(on bus: any MessageBus) throws {
         for pattern in ["messaging.>", "rooms.>"] {
@@ -104,7 +100,7 @@ final class FakeMessaging: Sendable {
         state.entries.append(
             LogEntry(
                 seq: (state.entries.last?.seq ?? 0) + 1, at: clock.now(), roomID: room, participants: people,
-                emissions: emissions, fact: state.knowsFacts ? fact : nil))
+                emissions: emissions, fact: fact))
     }
 
     // MARK: Answering
