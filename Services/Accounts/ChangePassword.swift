@@ -10,10 +10,7 @@ extension RequestDescription {
 
 extension Accounts {
     fileprivate static let passwords = Fields(
-        .string("currentPassword"),
-        .string("newPassword", Password.schema) { text throws(ServiceError) in
-            try Password(text, field: "newPassword")
-        })
+        .string("currentPassword"), Password.field("newPassword"))
 
     /// Changes the caller's password, and returns a grant of the same session; every other session ends.
     func changePassword(

@@ -119,8 +119,11 @@ struct Password: Sendable {
     /// The permitted lengths. The maximum keeps the cost of a hash equal for everyone. Scrypt itself reduces
     /// a password of over 64 bytes to 32.
     static let lengths = 8...128
-    // Without lengths: a schema counts characters, and these limits count bytes.
-    static let schema = Schema.string.noted("8 to 128 bytes.")
+
+    static func field(_ name: String) -> Field<Password> {
+        // Without lengths: a schema counts characters, and these limits count bytes.
+        .string(name, note: "8 to 128 bytes.") { text throws(ServiceError) in try Password(text, field: name) }
+    }
 
     /// - Parameter field: the name of the request's field.
     init(_ text: String, field: String = "password") throws(ServiceError) {

@@ -65,16 +65,14 @@ extension Accounts {
     }
 
     fileprivate static let search = Fields(
-        .optional(
-            .string("q", note: "A prefix of the username or first name.") { text throws(ServiceError) in
-                // Keyboards add a space.
-                guard !text.trimmed.hasForbiddenControls else {
-                    throw .invalid("q", "has control characters in it")
-                }
-                return text.trimmed
-            }, or: ""),
-        .limit(standard: 50, max: 200),
-        .optional(.string("cursor") { text throws(ServiceError) in try PeopleCursor(text) }))
+        .optional(prefix, or: ""), .limit(standard: 50, max: 200),
+        .optional(.string("cursor", .string, PeopleCursor.init(_:))))
+    private static let prefix = Field.string("q", note: "A prefix of the username or first name.") {
+        text throws(ServiceError) in
+        // Keyboards add a space.
+        guard !text.trimmed.hasForbiddenControls else { throw .invalid("q", "has control characters in it") }
+        return text.trimmed
+    }
 
     /// Lists people who share no room with the caller, by username. The setting `DIRECTORY` decides who is found.
     func peopleWithoutRooms(

@@ -14,12 +14,13 @@ extension RequestDescription {
 /// Registration and sign-in.
 extension Accounts {
     fileprivate static let newPerson = Fields(
-        .string("username", Username.schema) { text throws(ServiceError) in try Username(text) },
-        .string("password", Password.schema) { text throws(ServiceError) in try Password(text) },
-        .optional(.string("firstName", FirstName.schema) { text throws(ServiceError) in try FirstName(text) }),
-        // A form that was left empty sends "".
-        .optional(
-            .string("email") { text throws(ServiceError) in text.isEmpty ? nil : try EmailAddress(text) }, or: nil))
+        .string("username", Username.schema, Username.init), Password.field("password"),
+        .optional(.string("firstName", FirstName.schema, FirstName.init)),
+        .optional(email, or: nil))
+    // A form that was left empty sends "".
+    private static let email = Field.string("email") { text throws(ServiceError) in
+        text.isEmpty ? nil : try EmailAddress(text)
+    }
 
     fileprivate static let credentials = Fields(
         .string("username", note: "The username or the e-mail address."), .string("password"))

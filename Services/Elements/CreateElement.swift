@@ -10,7 +10,7 @@ extension RequestDescription {
 
 extension Elements {
     fileprivate static let newElement = Fields(
-        .string("type", ElementType.schema) { text throws(ServiceError) in try ElementType(text) },
+        .string("type", ElementType.schema, ElementType.init(_:)),
         .optional(ElementContent.field, or: .empty), .optional(ElementPosition.field),
         .optional(.key("tempId", note: "The sender's idempotency key in the room, kept for ever.")))
 

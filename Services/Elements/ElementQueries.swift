@@ -13,8 +13,7 @@ extension RequestDescription {
 extension Elements {
     /// By default, most boards fit into one page, so that a client without paging shows them completely.
     fileprivate static let page = Fields(
-        .limit(standard: 200, max: 500),
-        .optional(.string("cursor") { text throws(ServiceError) in try ElementsCursor(text) }))
+        .limit(standard: 200, max: 500), .optional(.string("cursor", .string, ElementsCursor.init(_:))))
 
     /// Lists elements, the oldest first. A page of large elements ends before its limit.
     func list(_ request: RoomRequest) async throws -> Reply {

@@ -18,9 +18,9 @@ extension Messaging {
     fileprivate static let conversationPage = Fields(
         .string("userId", .id),
         .optional(
-            .string("before", note: "The `page.next` of the previous page.") { text throws(ServiceError) in
-                try ConversationCursor(encoded: text)
-            }), pageLimit)
+            .string(
+                "before", .string, note: "The `page.next` of the previous page.", ConversationCursor.init(encoded:))),
+        pageLimit)
 
     /// Returns a page of the messages of two people in all rooms they share, oldest first; the newest page,
     /// or the one before `before`.

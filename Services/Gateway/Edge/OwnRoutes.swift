@@ -1,6 +1,7 @@
 import ParlorAPIDocuments
 import ParlorContracts
 import ParlorDelivery
+import ParlorEdge
 import ParlorGatewayCatalog
 import ParlorGatewayLimits
 import ParlorHTTP

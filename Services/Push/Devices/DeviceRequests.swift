@@ -18,17 +18,19 @@ struct Push: Sendable {
     let clock: any WallClock
 
     fileprivate static let newDevice = Fields(
-        .string("token", DeviceToken.schema) { text throws(ServiceError) in try DeviceToken(text) },
-        .string("platform", .choice([Device.platform])) { text throws(ServiceError) in
-            guard text == Device.platform else { throw .invalid("platform", "has to be \(Device.platform)") }
-            return text
-        },
-        .string("environment", .choice(Device.Environment.allCases.map(\.rawValue))) { text throws(ServiceError) in
-            guard let environment = Device.Environment(rawValue: text) else {
-                throw .invalid("environment", "has to be production or sandbox")
-            }
-            return environment
-        })
+        .string("token", DeviceToken.schema, DeviceToken.init(_:)), platform, environment)
+    private static let platform = Field.string("platform", .choice([Device.platform])) { text throws(ServiceError) in
+        guard text == Device.platform else { throw .invalid("platform", "has to be \(Device.platform)") }
+        return text
+    }
+    private static let environment = Field.string(
+        "environment", .choice(Device.Environment.allCases.map(\.rawValue))
+    ) { text throws(ServiceError) in
+        guard let environment = Device.Environment(rawValue: text) else {
+            throw .invalid("environment", "has to be production or sandbox")
+        }
+        return environment
+    }
     fileprivate static let removedDevice = Fields(.string("token", DeviceToken.schema))
 
     /// Registers a device of the caller's. It belongs to the person who registered it last, and is removed when the

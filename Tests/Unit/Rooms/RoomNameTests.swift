@@ -8,7 +8,7 @@ import Testing
 @Suite("A room's name")
 struct RoomNameTests {
     private func read(_ name: JSONValue) throws -> RoomName? {
-        try RoomName.required(in: RequestFields(JSONWriter.object { $0.member("name", name) }))
+        try Fields(RoomName.field).read(RequestFields(JSONWriter.object { $0.member("name", name) }))
     }
 
     private func failure(_ name: JSONValue) -> ErrorCode? {
@@ -59,8 +59,9 @@ struct RoomNameTests {
     func kinds() throws {
         #expect(failure(JSONValue(5)) == .malformedRequest)
         #expect(failure(.null) == .invalidField)
-        #expect(throws: ServiceError.missing("name")) { try RoomName.required(in: RequestFields(.emptyObject)) }
-        #expect(try RoomName.optional(in: RequestFields(.emptyObject)) == nil)
+        #expect(throws: ServiceError.missing("name")) { try Fields(RoomName.field).read(RequestFields(.emptyObject)) }
+        let none: RoomName? = try Fields(.optional(RoomName.field, or: nil)).read(RequestFields(.emptyObject))
+        #expect(none == nil)
     }
 
     @Test("is another one when the same letters are written with other code points")

@@ -64,7 +64,8 @@ public struct Field<Value: Sendable>: Sendable {
 
     // MARK: Texts
 
-    /// - Parameter value: makes the value of the text, or throws that it is not allowed.
+    /// - Parameter value: makes the value of the text, or throws that it is not allowed. In `Fields(…)` it is a function's
+    ///   name, as Swift 6.3 takes no closure there.
     public static func string(
         _ name: String, _ schema: Schema = .string, note: String? = nil,
         _ value: @escaping @Sendable (String) throws(ServiceError) -> Value

@@ -37,7 +37,7 @@ extension ServiceHost {
                         let room = try found.get()
                         guard let participant = room.participant(caller.id) else { throw ServiceError.roomNotFound }
                         return try await handler(
-                            RoomRequest(request: parsed, room: room, caller: participant, log: LogID(name)))
+                            RoomRequest(request: parsed, room: room, caller: participant, log: LogID(self.name)))
                     }
                 }
             } catch {

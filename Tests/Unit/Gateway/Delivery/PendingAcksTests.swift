@@ -13,7 +13,8 @@ struct PendingAcksTests {
         try await TestLoop.run { loop in
             let ids = await loop.run { () -> [[Int]] in
                 var acks = PendingAcks()
-                for (id, position) in [("chat", 0), ("chat", 1), ("chat", 9), ("chat", 5), ("notes", 1)].enumerated() {
+                let positions: [(LogID, Int)] = [("chat", 0), ("chat", 1), ("chat", 9), ("chat", 5), ("notes", 1)]
+                for (id, position) in positions.enumerated() {
                     let timer = loop.loop.schedule(after: .seconds(3600)) {}
                     acks.hold(
                         .init(id: id, timer: timer, goOn: {}), until: self.position(position.0, position.1))
