@@ -111,7 +111,7 @@ class Service:
         If it raises, nothing of it is stored, and the entry comes again and again. So split what `emit` might refuse."""
 
     def missed(self) -> dict | None:
-        """Called if entries of the followed log are lost. Either the service was away for more than a day, or the log
+        """Called if entries of the followed log are lost. Either the service was down for more than a day, or the log
         was replaced, or the service begins at the oldest entry and that is not the log's first. A service that deletes
         its data because of facts in that log asks here what still exists. One that needs the content of lost entries
         returns `snapshot()`, which calls `keep` for everything.
@@ -354,7 +354,7 @@ class Service:
                 self.failure = ""
             except BusGone:  # `run` connects again
                 raise
-            # The other service is away, the disk is full, or `take` has failed. A later line, or the bus's ping, tries again.
+            # The other service is down, the disk is full, or `take` has failed. A later line, or the bus's ping, tries again.
             except Exception as error:
                 self.made.clear()  # the entries of a `take` that was undone
                 if repr(error) != self.failure:  # not at each line that tries again

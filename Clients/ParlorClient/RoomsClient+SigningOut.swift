@@ -4,7 +4,8 @@ extension RoomsClient {
     ///
     /// It does not wait for the server. The tokens ask the server to end the session as soon as the server can be
     /// reached. With a ``SessionStore`` they do so even after a restart of the app. ``SessionTokens/settleEnding()``
-    /// waits for that. The end of the session also ends the pushes to this device. Unsent read receipts are discarded.
+    /// waits for that. The end of the session also ends the notifications to this device. Unsent read receipts are
+    /// discarded.
     ///
     /// It is final: this client never connects or stores anything again, and rooms that are opened later stay empty.
     ///

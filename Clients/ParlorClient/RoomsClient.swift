@@ -211,7 +211,7 @@ public final class RoomsClient {
     /// Disconnects, and makes no new requests until the next ``start()``, which catches up.
     ///
     /// Requests of rooms, conversations and boards fail as without a network. Messages that are not sent yet wait.
-    /// Requests under way continue. A board starts to write its last changes; only ``enterBackground(within:)`` waits
+    /// Requests in progress continue. A board starts to write its last changes; only ``enterBackground(within:)`` waits
     /// for the disk.
     public func stop() async {
         _ = nextGeneration()
@@ -225,7 +225,7 @@ public final class RoomsClient {
     /// because it may be ended there.
     ///
     /// It first writes to disk, then sends messages, board changes, read receipts and ends of typing. It also waits for
-    /// a token refresh that is under way. Work that does not finish in time is done when the app comes back or starts
+    /// a token refresh that is in progress. Work that does not finish in time is done when the app comes back or starts
     /// again. Only read receipts do not survive the end of the app. As after ``stop()``, there are no new requests until
     /// the next start.
     ///
@@ -273,11 +273,11 @@ public final class RoomsClient {
         return result
     }
 
-    /// The end of the time for going to the background, in which only a token refresh that is under way is awaited.
+    /// The end of the time for going to the background, in which only a token refresh that is in progress is awaited.
     private static let timeForRefresh: Duration = .seconds(3)
 
     /// Starts the client, as ``start()`` does, and connects without a pause. Call it when the app comes to the
-    /// foreground, and when the network is back.
+    /// foreground, and when the network is available again.
     ///
     /// A connection that has been silent for too long is replaced. A list of rooms that is older than
     /// ``RoomList/freshness`` is fetched again; this returns when that request has ended. Does nothing after
@@ -291,7 +291,7 @@ public final class RoomsClient {
         await rooms.becomeActive()
     }
 
-    // MARK: Pushes
+    // MARK: Notifications
 
     /// Registers this device for the person's push notifications, until they sign out.
     ///
@@ -322,7 +322,7 @@ public final class RoomsClient {
     // MARK: Events
 
     /// Returns a stream of all later events, in the server's order. Use it for events that the library does not handle,
-    /// such as those of an added service.
+    /// such as those of a plugin.
     ///
     /// Each call returns a new stream, which ends with the client. After a reconnect, missed events follow, and some
     /// events may come a second time.

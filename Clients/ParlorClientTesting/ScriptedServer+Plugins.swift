@@ -1,6 +1,6 @@
 import ParlorClient
 
-// The routes, events, badges and fields of an added service, without the service.
+// The routes, events, badges and fields of a plugin, without the plugin.
 extension ScriptedServer {
     /// Handles a plugin's calls.
     public typealias Handler = ScriptedCall.Handler
@@ -36,8 +36,8 @@ extension ScriptedServer {
         apply(.field(name, value, roomID: roomID))
     }
 
-    /// Emits an event of a plugin. `roomId` is added to its data. Clients that are away get the event when they return,
-    /// unless it is for everyone.
+    /// Emits an event of a plugin. `roomId` is added to its data. Clients that are offline get the event when they
+    /// return, unless it is for everyone.
     public func emit(_ event: String, _ data: JSON, in roomID: String, to audience: ScriptedCall.Audience = .room) {
         apply(.emit(event, data, audience, roomID: roomID))
     }

@@ -62,7 +62,7 @@ extension Broker {
         let name = try name(subject, for: .request, by: peer)
         guard !isDraining else { throw .draining }
         guard peer.requestsUnderWay < settings.maxRequestsPerPeer else {
-            throw .refused("at most \(settings.maxRequestsPerPeer) requests under way")
+            throw .refused("at most \(settings.maxRequestsPerPeer) requests in progress")
         }
         counters.requests += 1
         guard

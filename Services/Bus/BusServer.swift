@@ -78,7 +78,7 @@ public final class BusServer: Sendable {
         bound.loop.execute { [bound] in bound.object.admit(by: access) }
     }
 
-    /// Accepts no further connections or requests, waits for those in progress, sends the queued output,
+    /// Accepts no more connections or requests, waits for those in progress, sends the queued output,
     /// closes all connections and ends. To be called once.
     ///
     /// - Parameters:

@@ -105,7 +105,7 @@ public struct Gateway: Component {
         metrics.gauge("parlor_connections", "Open connections, of HTTP and WebSocket.") {
             Double(counters.connections.value)
         }
-        metrics.gauge("parlor_sockets", "Open Engine.IO sessions.") { Double(counters.sockets.value) }
+        metrics.gauge("parlor_sockets", "Open sockets.") { Double(counters.sockets.value) }
         metrics.counter("parlor_http_requests_total", "HTTP requests.") { counters.requests.value }
         metrics.counter("parlor_slow_closes_total", "Clients disconnected because they read too slowly.") {
             counters.slowCloses.value

@@ -99,7 +99,7 @@ struct ConversationMerge: Sendable {
         }
     }
 
-    /// Updates the bound of the first room, which is no later than before. A room without further
+    /// Updates the bound of the first room, which is no later than before. A room without more
     /// messages is removed.
     private mutating func settleFirst() {
         if let next = started[0].read.last {

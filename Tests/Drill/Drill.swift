@@ -130,7 +130,7 @@ actor Drill {
         }
     }
 
-    /// Ends all faults, finishes the work under way, and waits until all clients have received
+    /// Ends all faults, finishes the work in progress, and waits until all clients have received
     /// everything.
     ///
     /// - Returns: false if that takes too long.

@@ -76,7 +76,7 @@ test("an element's newest version stays, and a deletion does too", () => {
   assert.deepEqual(store.all, []);
 });
 
-test("a list keeps elements created while it was under way, and doubts a replayed clearing", () => {
+test("a list keeps elements created while it was in progress, and doubts a replayed clearing", () => {
   const store = new ElementStore("ada");
   store.put(element("e1", 1));
   store.beginList();

@@ -294,7 +294,7 @@ test("a connection that the server has ended stays so until `wake`, while the se
   assert.equal(parlor.connection.snapshot.state, "idle");
 });
 
-test("a message under way when the server ends the connection is not refused, and its room is joined again", async () => {
+test("a message in flight when the server ends the connection is not refused, and its room is joined again", async () => {
   const { clock, a, b, roomId } = await pair();
   const [mine, theirs] = [a.parlor.open(roomId).conversation, b.parlor.open(roomId).conversation];
   await clock.advance(1_000);

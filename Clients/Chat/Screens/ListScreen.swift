@@ -17,7 +17,7 @@ struct ListScreen: Equatable {
         var badge = ""
         /// A warning, shown in full in place of `others`; empty if there is none.
         var warning = ""
-        /// The badges of added services that are above zero, such as `polls 2`.
+        /// The badges of plugins that are above zero, such as `polls 2`.
         var others = ""
         /// A sign of what happened at `time`; empty for a person.
         var activity = ""

@@ -21,7 +21,7 @@ extension SessionTokens {
         guard let current = kept.current, personID == nil || current.user.id == personID else {
             return try await storeSignOut()
         }
-        // The refresh under way is abandoned. The session keeps its attempt id, so `end` can repeat the refresh.
+        // The refresh in progress is abandoned. The session keeps its attempt id, so `end` can repeat the refresh.
         forgetRefresh()
         change { kept in
             guard let session = kept.current else { return }

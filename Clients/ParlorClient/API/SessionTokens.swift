@@ -41,7 +41,7 @@ public actor SessionTokens: TokenProvider {
     var ending: Task<Void, Never>?
     /// The pause after a failed try to end a session.
     var endingPause: Task<Void, any Error>?
-    /// The request under way that unregisters the device of an ending session.
+    /// The request in progress that unregisters the device of an ending session.
     var deviceRemoval: (userID: String, task: Task<Void, any Error>)?
 
     /// Continues with the store's current session, and ends those that were signed out.
@@ -207,7 +207,7 @@ public actor SessionTokens: TokenProvider {
         return session.expiresAt.timeIntervalSince(clock.now) <= leeway
     }
 
-    /// Returns when the refresh under way, if any, has been answered and its session is stored.
+    /// Returns when the refresh in progress, if any, has been answered and its session is stored.
     public func settle() async { _ = await refreshing?.result }
 
     private func refresh(replacing token: String) async throws -> String {
@@ -288,7 +288,7 @@ public actor SessionTokens: TokenProvider {
         return current
     }
 
-    /// Abandons the refresh under way, because its answer is obsolete.
+    /// Abandons the refresh in progress, because its answer is obsolete.
     func forgetRefresh() { refreshing = nil }
 }
 

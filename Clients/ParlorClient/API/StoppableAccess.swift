@@ -1,5 +1,5 @@
 /// A transport and its tokens, which can be closed and opened again. While they are closed, new calls fail with
-/// `ClientFailure.offline`, as without a network. Calls under way continue.
+/// `ClientFailure.offline`, as without a network. Calls in progress continue.
 final class StoppableAccess: HTTPTransport, TokenProvider {
     private let transport: any HTTPTransport
     private let tokens: any TokenProvider

@@ -16,7 +16,7 @@ public protocol TokenProvider: Sendable {
     /// Returns false if it is known, without a request, that nobody is signed in.
     func isSignedIn() async -> Bool
 
-    /// Returns when the refresh under way, if any, has ended and its session is stored.
+    /// Returns when the refresh in progress, if any, has ended and its session is stored.
     func settle() async
 
     /// Signs the person out. There are no more tokens, and the session ends on the server as soon as it can be reached.

@@ -358,7 +358,7 @@ public final class Board {
         await keeping?.value
     }
 
-    /// Ends the board, because the person lost the room or signed out, or the client is gone. A write under way ends
+    /// Ends the board, because the person lost the room or signed out, or the client is gone. A write in progress ends
     /// before this returns; nothing is written later.
     ///
     /// A move that waits for the next position is dropped. After a loss or a sign-out, everything is deleted anyway. If

@@ -105,7 +105,7 @@ public actor BoardFiles {
                 format: Self.format, roomID: roomID, items: items, conflicts: conflicts.isEmpty ? nil : conflicts)
             return try operations.write(JSONEncoder().encode(contents), of: roomID, isForced: isForced)
         }
-        // `try?`: if the file stays, its changes are sent again after a restart, and have no further effect.
+        // `try?`: if the file stays, its changes are sent again after a restart, and have no effect then.
         try? operations.remove(roomID)
     }
 

@@ -9,7 +9,7 @@ extension Conversation {
         case .connecting: break
         case .event(let event): apply(event)
         case .connected:
-            // A refresh that is under way began without a connection, so it starts again.
+            // A refresh that is in progress began without a connection, so it starts again.
             if !isFetched { beginRefresh() }
         case .recovered(let isWhole):
             show()

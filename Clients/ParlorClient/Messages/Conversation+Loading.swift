@@ -23,7 +23,7 @@ extension Conversation {
     /// Fetches the shown messages again. The conversation does so itself on entering, and when events may be missing.
     ///
     /// A new call restarts the fetch, because pages fetched so far may be older than the missing events, and
-    /// the request under way may wait for a dead connection. Returns when the last fetch ends.
+    /// the request in progress may wait for a dead connection. Returns when the last fetch ends.
     public func refresh() async {
         beginRefresh()
         while let refreshing { await refreshing.value }

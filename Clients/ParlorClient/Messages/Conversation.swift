@@ -45,12 +45,12 @@ public final class Conversation {
     public struct Settings: Sendable {
         /// The number of messages in the first page, and in each older one.
         public var pageSize = 50
-        /// The number of messages after which a refresh fetches no further page.
+        /// The number of messages after which a refresh fetches no more pages.
         ///
         /// On entering, and if the server cannot replay what was missed, a refresh fetches the shown messages again,
         /// newest first. Older ones beyond this limit are removed, and come back with ``Conversation/loadOlder()``.
         public var refetchLimit = 1_000
-        /// The number of messages in a further page of a refresh: the server's maximum.
+        /// The number of messages in each later page of a refresh: the server's maximum.
         public var refetchPageSize = 200
         /// The time to wait for a message that is missing between others, before it is fetched.
         public var gapPause: Duration = .milliseconds(500)
@@ -84,7 +84,7 @@ public final class Conversation {
     var isJoined = false
     /// True without a connection, and on a new one until all missed events have arrived.
     var isAway: Bool
-    /// The number of joins under way. Before its ack of a join, the server sends the events since the room was left.
+    /// The number of joins in progress. Before its ack of a join, the server sends the events since the room was left.
     @ObservationIgnored var joinCount = 0
     /// True while the shown messages are being fetched.
     public internal(set) var isLoading = false
@@ -131,7 +131,7 @@ public final class Conversation {
     @ObservationIgnored var eventCount = 0
     /// Counts the times when events may have been lost: each reconnect without a full replay, and each leave.
     @ObservationIgnored var losses = 0
-    /// The value of `losses` when each message under way was sent, by its `tempID`.
+    /// The value of `losses` when each message in flight was sent, by its `tempID`.
     @ObservationIgnored var sentAfter: [String: Int] = [:]
     @ObservationIgnored var refreshing: Task<Void, Never>?
     /// The pause before a failed refresh is repeated.

@@ -26,7 +26,7 @@ final class FreshRooms: Sendable {
         var cursor: String
         /// The oldest first. The last one stands for the cursor.
         var steps: [Step]
-        /// True once a page had fields of added services.
+        /// True once a page had fields of plugins.
         var hasFields = false
 
         struct Step: Codable, Equatable, Sendable {
@@ -58,7 +58,7 @@ final class FreshRooms: Sendable {
         var isLive = false
         /// True if replayed events of this connection were not noted as such, because its replay took too long.
         var lacksReplay = false
-        /// True once a page had fields of added services.
+        /// True once a page had fields of plugins.
         var hasFields = false
         /// The rooms whose cached messages lack an event of this connection. It is not sent again on a join.
         var stale: Set<String> = []
@@ -164,7 +164,7 @@ final class FreshRooms: Sendable {
     /// Notes that a conversation has all messages of the room, and gets all events.
     func noteVerified(_ roomID: String) { state.withLock { _ = $0.stale.remove(roomID) } }
 
-    /// Notes whether the server's messages have fields of added services.
+    /// Notes whether the server's messages have fields of plugins.
     ///
     /// - Returns: the position to store; nil if there is none, or if it has not changed.
     func note(_ page: Page<Message>) -> Position? {

@@ -8,7 +8,7 @@ import Foundation
 ///
 /// The store knows which ranges of `seq` it has. A message whose number is missing within them was deleted.
 public struct MessageStore: Sendable {
-    /// The number of remembered ids. It covers the requests that are under way when a message is deleted, not a whole
+    /// The number of remembered ids. It covers the requests that are in progress when a message is deleted, not a whole
     /// history.
     private static let rememberedIDs = 1_000
 
@@ -140,7 +140,7 @@ public struct MessageStore: Sendable {
 
     /// Stores a message at its position, merged with what is known about it.
     ///
-    /// - Parameter hasExtras: true if the message has all fields of added services. Pages have them, unless a service
+    /// - Parameter hasExtras: true if the message has all fields of plugins. Pages have them, unless a service
     ///   did not answer. Messages in events, and in replies to a send, have none.
     /// - Returns: true if anything changed.
     mutating func put(_ message: Message, hasExtras: Bool = false) -> Bool {

@@ -169,7 +169,7 @@ public actor ReadReceipts {
     }
 
     /// Removes the ids of the last request, which were sent or are not needed. They are still the first ones. While a
-    /// request is under way, ids are only added at the end, or all removed.
+    /// request is in progress, ids are only added at the end, or all removed.
     private func drop(_ count: Int, in roomID: String) {
         rooms[roomID]?.removeFirst(count)
     }

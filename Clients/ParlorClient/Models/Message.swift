@@ -18,7 +18,7 @@ public struct Message: Codable, Hashable, Sendable, Identifiable {
     /// The id that the sender's client gave the message before it was stored.
     public var tempID: String?
     /// The members of the server's JSON that this version of the library does not know, by name, such as fields of
-    /// added services. Only pages have them: messages in events and in replies to a send have none. A
+    /// plugins. Only pages have them: messages in events and in replies to a send have none. A
     /// ``Conversation`` then keeps those that it knows.
     public var extras: [String: JSON]
 

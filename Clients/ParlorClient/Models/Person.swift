@@ -8,7 +8,7 @@ public struct Person: Codable, Hashable, Sendable, Identifiable {
     /// The e-mail address. For other people it is nil unless the server shows it.
     public var email: String?
     /// The members of the server's JSON that this version of the library does not know, by name, such as fields of
-    /// added services. Only answers with people have them: the sender of a message and the participants of a room
+    /// plugins. Only answers with people have them: the sender of a message and the participants of a room
     /// have none.
     public var extras: [String: JSON]
 

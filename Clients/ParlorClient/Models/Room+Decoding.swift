@@ -100,7 +100,7 @@ extension Room.Badges {
         init(name: String) { stringValue = name }
     }
 
-    /// Decodes badges. An added service's badge that is not a count is left out.
+    /// Decodes badges. A plugin's badge that is not a count is left out.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         self.init(

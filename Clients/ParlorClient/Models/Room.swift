@@ -28,7 +28,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var hasUnread: Bool
     public var lastMessage: LastMessage?
     /// The members of the server's JSON that this version of the library does not know, by name, such as fields of
-    /// added services. They are as of the last answer with the room: no event changes them, but
+    /// plugins. They are as of the last answer with the room: no event changes them, but
     /// ``RoomList/refreshSoon(_:)`` fetches them again.
     public var extras: [String: JSON]
 
@@ -67,7 +67,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     public struct Badges: Codable, Hashable, Sendable {
         public var messages: Int
         public var elements: Int
-        /// The badges of added services, by name, including those at zero. `messages` and `elements` are not among
+        /// The badges of plugins, by name, including those at zero. `messages` and `elements` are not among
         /// them.
         public var others: [String: Int]
 

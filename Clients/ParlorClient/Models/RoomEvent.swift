@@ -28,7 +28,7 @@ public enum RoomEvent: Equatable, Sendable {
 
     /// The server refused an event that was sent without an ack.
     case requestFailed(event: String, Refusal)
-    /// An event that this version of the library cannot read or does not know, such as one of an added service. The
+    /// An event that this version of the library cannot read or does not know, such as one of a plugin. The
     /// data is the whole payload; `.null` if there is none, or if Foundation cannot decode it.
     case unknown(name: String, data: JSON)
 

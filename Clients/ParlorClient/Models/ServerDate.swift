@@ -61,7 +61,7 @@ enum ServerDate {
             return value
         }
 
-        /// Parses a fraction of a second in milliseconds; further digits are cut off.
+        /// Parses a fraction of a second in milliseconds; more digits are cut off.
         mutating func fraction() -> Int? {
             var (value, count) = (0, 0)
             while let digit = digit() {

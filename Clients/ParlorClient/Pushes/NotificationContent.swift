@@ -15,7 +15,7 @@ public struct NotificationContent: Hashable, Sendable {
     public var title: String?
     /// The message's text. If nil, keep what the system shows.
     public var body: String?
-    /// The number for the app's icon: all unread messages at the time of the push. If nil, keep the old number.
+    /// The number for the app's icon: all unread messages at the time of the notification. If nil, keep the old number.
     public var badge: Int?
     /// The room's id, by which the system groups notifications.
     public var threadID: String

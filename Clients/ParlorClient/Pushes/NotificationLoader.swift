@@ -1,7 +1,7 @@
 import Foundation
 
-/// Fetches what the payload of a push may lack: the whole text and current names. The server may be set to send no
-/// text in payloads.
+/// Fetches what the payload of a notification may lack: the whole text and current names. The server may be set to
+/// send no text in payloads.
 ///
 /// It is for a notification service extension, which runs whether or not the app does. Both share the session
 /// (``ExtensionTokens``).

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The payload of a push about a message.
+/// The payload of a notification about a message.
 ///
 /// It says how things were when the server sent it. ``NotificationLoader`` fetches the current state.
 public struct PushedMessage: Codable, Hashable, Sendable {
@@ -10,7 +10,7 @@ public struct PushedMessage: Codable, Hashable, Sendable {
     public var seq: Int?
     public var senderID: String?
     public var senderName: String?
-    /// The room's name; nil if it has none, or if the server did not know it when it sent the push.
+    /// The room's name; nil if it has none, or if the server did not know it when it sent the notification.
     public var roomName: String?
     /// The server's title; nil if the app has its own texts (`PUSH_LOC_KEYS`).
     public var title: String?
@@ -39,7 +39,7 @@ public struct PushedMessage: Codable, Hashable, Sendable {
     ///
     /// A member of the wrong type counts as missing.
     ///
-    /// - Returns: nil for a push that is not about a message.
+    /// - Returns: nil for a notification that is not about a message.
     public init?(userInfo: [AnyHashable: Any]) {
         func text(_ name: String) -> String? { Self.text(userInfo[name]) }
         guard text("type") ?? "message" == "message", let roomID = text("roomId"), let messageID = text("messageId")
@@ -57,7 +57,7 @@ public struct PushedMessage: Codable, Hashable, Sendable {
 
     /// Reads a payload from JSON, such as `payload` of a webhook, in the same way as ``init(userInfo:)``.
     public init?(payload: Data) {
-        // `try?`: data that is not JSON is not a push about a message.
+        // `try?`: data that is not JSON is not a notification about a message.
         guard let object = try? JSONSerialization.jsonObject(with: payload) as? [String: Any] else { return nil }
         self.init(userInfo: object)
     }

@@ -3,7 +3,7 @@ import Observation
 
 /// The people with whom the person shares no room yet, for a screen that creates rooms.
 ///
-/// One request is under way at a time. If several searches start meanwhile, only the last one is sent and
+/// One request is in progress at a time. If several searches start meanwhile, only the last one is sent and
 /// shown. A request that failed and may succeed later is repeated, after pauses that grow to 30 s. That ends when it
 /// succeeds, when another request replaces it, or with ``endSearch()``. After ``RoomsClient/stop()`` nothing is
 /// repeated.
@@ -59,7 +59,7 @@ public final class PeopleWithoutRooms {
         await follow(from: nil)
     }
 
-    /// Adds the next page. Does nothing while a request is under way, or if there are no more people. If a page has
+    /// Adds the next page. Does nothing while a request is in progress, or if there are no more people. If a page has
     /// nobody to add, because all of them share a room with the person by now, the page after it follows.
     public func loadMore() async {
         guard !isLoading else { return }
@@ -70,7 +70,7 @@ public final class PeopleWithoutRooms {
         }
     }
 
-    /// Ends the search when its screen is closed. The answer to a request under way is ignored, and nothing is
+    /// Ends the search when its screen is closed. The answer to a request in progress is ignored, and nothing is
     /// repeated. The people stay, and ``loadMore()`` can continue from them.
     public func endSearch() {
         lastSearch += 1

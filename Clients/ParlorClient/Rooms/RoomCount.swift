@@ -15,7 +15,7 @@ public struct RoomCount: Hashable, Sendable {
     ///
     /// It is the server's value, until the library itself changes ``unseenElements`` or ``unreadMessages``: the library
     /// counts new elements and messages, and opening a room marks its elements as seen. From then on it is true if one
-    /// of the two counts is above zero, or if the server had another reason. An added service's badge above zero is
+    /// of the two counts is above zero, or if the server had another reason. A plugin's badge above zero is
     /// such a reason. If the server's value was true while all badges were zero, the reason is unknown, but it counts,
     /// too. The next `room:badges` event or answer begins with the server's value again.
     public private(set) var hasUnread: Bool
@@ -47,7 +47,7 @@ public struct RoomCount: Hashable, Sendable {
 
     private mutating func follow() { hasUnread = unseenElements > 0 || unreadMessages > 0 || isUnreadOtherwise }
 
-    /// Keeps the known badges of added services where this count has 0 or none. This count comes from an answer in
+    /// Keeps the known badges of plugins where this count has 0 or none. This count comes from an answer in
     /// which some services are down: there, 0 may mean that the value is unknown. A badge above zero is current, or
     /// the last value that the server knew.
     mutating func keepOthers(of known: RoomCount) {

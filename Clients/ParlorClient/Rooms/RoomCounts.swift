@@ -7,7 +7,7 @@
 /// - Others' elements are unseen if the room is not open; the person's own never are. Deletions do not
 ///   lower the unseen count. Opening the room sets it to zero, and elements that arrive while it is open are
 ///   seen.
-/// - The badges of added services come from the server alone. ``RoomCount/hasUnread`` takes them into account.
+/// - The badges of plugins come from the server alone. ``RoomCount/hasUnread`` takes them into account.
 /// - Others' messages are unread until the server changes the count. Each is counted once, whether the event
 ///   to the room, the one to everyone, or both arrive.
 /// - A room that was not loaded is not one of the person's. Its events are ignored.
@@ -119,7 +119,7 @@ public struct RoomCounts: Sendable {
     }
 
     /// Notes that events may have been missed, so that all rooms have to be loaded again. The next `rev` of each room
-    /// then may skip numbers without a further fetch.
+    /// then may skip numbers without another fetch.
     public mutating func noteAbsence() {
         for id in notes.keys { notes[id]?.isFollowing = false }
     }

@@ -17,7 +17,7 @@ extension RoomList {
     /// person means another one.
     private static let creationLifetime: TimeInterval = 5 * 60
 
-    /// Creates a room. While the call is under way, and for five minutes if its answer was lost, a call with the same
+    /// Creates a room. While the call is in progress, and for five minutes if its answer was lost, a call with the same
     /// arguments returns the same room.
     ///
     /// - Throws: `ClientFailure` or `CancellationError`.

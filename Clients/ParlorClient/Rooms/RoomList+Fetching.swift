@@ -53,7 +53,7 @@ extension RoomList {
     /// Notes that an answer lacked fields. All rooms are then fetched, with growing pauses, until an answer is
     /// complete. Other requests continue, because the other services still answer.
     ///
-    /// If only added services are missing, and no room has fields of such services, nothing is fetched.
+    /// If only plugins are missing, and no room has fields of them, nothing is fetched.
     ///
     /// - Parameters:
     ///   - fields: the missing fields; none if the answer is complete.
@@ -63,7 +63,7 @@ extension RoomList {
         missingFields = isOfAll ? fields : before.union(fields)
         if missingFields == [.others], !store.rooms.contains(where: \.hasOtherFields) { missingFields = [] }
         guard !missingFields.isEmpty else { return }
-        // A pause for added services alone may be long, so it is replaced when other fields are missing, too.
+        // A pause for plugins alone may be long, so it is replaced when other fields are missing, too.
         if fetchingMissingFields == nil || before == [.others] && missingFields != [.others] { fetchMissingFields() }
     }
 
@@ -96,7 +96,7 @@ extension RoomList {
         let needed = Set(store.needs.keys)
         var waits: [Duration?] = []
         if needsRefresh || needed.count > Self.maxSingle {
-            // A request for all rooms that is under way may bring everything.
+            // A request for all rooms that is in progress may bring everything.
             if let running { await running.value } else { await refresh() }
             if let failure { waits = [failure.retryAfter] }
         } else {

@@ -78,7 +78,7 @@ public final class RoomList {
     /// The creations of rooms without an answer, which may have succeeded.
     @ObservationIgnored var pendingCreations: [PendingRoom: Attempt] = [:]
     @ObservationIgnored let makeID: () -> String
-    /// The request for all rooms that is under way.
+    /// The request for all rooms that is in progress.
     @ObservationIgnored var running: Task<Void, Never>?
     /// The request for all rooms that follows it.
     @ObservationIgnored private var queued: Task<Void, Never>?
@@ -171,7 +171,7 @@ public final class RoomList {
     /// Returns at once; use ``refresh()`` to wait for an answer. The request is repeated until the server answers one
     /// that was made after the last call. Does nothing for a room that is not in the list.
     public func refreshSoon(_ roomID: String) {
-        // The room counts as changed, because the answer to a request under way may be older.
+        // The room counts as changed, because the answer to a request in progress may be older.
         guard store.touch(roomID, now: clock.now) else { return }
         store.need(.answer, of: roomID)
         fetchNeeded()

@@ -17,7 +17,7 @@ struct RoomStore: Sendable {
         case answer
     }
 
-    /// A request that is under way.
+    /// A request that is in progress.
     struct Load: Sendable {
         /// The number of events at its start.
         fileprivate let begun: Int
@@ -35,10 +35,10 @@ struct RoomStore: Sendable {
     private(set) var missing: Set<String> = []
     /// Counts events, so that an answer can be compared with those since its request.
     private var events = 0
-    /// The number of each room's last event, while requests are under way. Their answers may be older. It includes
+    /// The number of each room's last event, while requests are in progress. Their answers may be older. It includes
     /// rooms that the store lacks, because an answer may show that they are the person's.
     private(set) var touched: [String: Int] = [:]
-    /// The number of each room's last event with a name, while requests are under way.
+    /// The number of each room's last event with a name, while requests are in progress.
     private var named: [String: Int] = [:]
     private var loadsInFlight = 0
     /// The time of the last answer with each room.
@@ -109,8 +109,8 @@ struct RoomStore: Sendable {
     /// - Parameters:
     ///   - missingFields: the fields for which the answer has only last known values. The store's values stay if they
     ///     are later.
-    ///   - isChange: true if the request created or changed the room. The answers to other requests under way may then
-    ///     be older.
+    ///   - isChange: true if the request created or changed the room. The answers to other requests in progress may
+    ///     then be older.
     /// - Returns: false if the room had events since the request.
     mutating func finish(
         _ load: Load, with answer: Room, missingFields: Set<RoomFieldSource> = [], isChange: Bool = false, now: Date
@@ -218,7 +218,7 @@ struct RoomStore: Sendable {
 
     /// Notes that the server may not know a room any more, so that the room is fetched.
     mutating func check(_ id: String, now: Date) {
-        // The room counts as changed, because the answer to a request under way may be older. A room that the store
+        // The room counts as changed, because the answer to a request in progress may be older. A room that the store
         // lacks is fetched with a request of its own. An answer with all rooms could lack it too, and would then never
         // meet its need.
         if touch(id, now: now) { need(.answer, of: id) } else { missing.insert(id) }

@@ -1,6 +1,6 @@
 /// Passes updates from the reader of a socket to the handler, in order.
 ///
-/// It holds `capacity` updates, besides those that the handler has taken. A reader that is further ahead waits, so
+/// It holds `capacity` updates, besides those that the handler has taken. A reader that is ahead by more waits, so
 /// that TCP slows the server down. Acks and pings do not go through the queue. They wait for the handler only if the
 /// queue is full, because the reader then waits.
 ///

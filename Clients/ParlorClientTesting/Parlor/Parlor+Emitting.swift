@@ -7,7 +7,7 @@ extension Parlor {
         case everyone
     }
 
-    /// An event that is kept, and replayed to clients that were away.
+    /// An event that is kept, and replayed to clients that were offline.
     struct LogEntry: Sendable {
         var audience: Audience
         var roomID: String

@@ -22,7 +22,7 @@ export function elementEditing(board, put) {
     if (!item || !TYPES.includes(item.type) || item.type === "stroke") return;
     await itemDialog(item.type, item.content, { isSaved: (changes) => save(item, changes) });
   }
-  /** Saves an edit of `item`, as it was when the edit began. Resolves with false if the person wants to edit it further. */
+  /** Saves an edit of `item`, as it was when the edit began. Resolves with false if the person wants to go on with the edit. */
   async function save({ id, type, content }, changes) {
     const current = find(id);
     if (!current || isChangedSince(content, current.content, changes)) return settle(id, type, changes, { ...content, ...changes });

@@ -7,7 +7,7 @@ import { Observable, keepFields, keepList } from "./observable.js";
 import { Pause } from "./timing.js";
 
 /**
- * The delay, in milliseconds, before the elements are fetched after a clearing. Further events may arrive meanwhile.
+ * The delay, in milliseconds, before the elements are fetched after a clearing. More events may arrive meanwhile.
  */
 const DOUBT_PAUSE = 300;
 

@@ -125,7 +125,7 @@ export class Outbox {
   }
 
   /**
-   * Sends no further change of a lane for a while. One that is being sent continues.
+   * Sends no other change of a lane for a while. One that is being sent continues.
    * @returns a function that ends this.
    */
   hold(lane) {

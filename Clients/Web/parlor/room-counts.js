@@ -11,7 +11,7 @@ const NOTHING = Object.freeze({ elements: 0, unreadMessages: 0, unseenElements: 
  *   Deleting elements and clearing the room do not lower the count. Opening the room sets it to 0.
  * - Messages of others are unread until the server says otherwise. Each is counted once, even if its event comes both
  *   to the room and to everyone.
- * - Badges of added services are those that the server sent last.
+ * - Badges of plugins are those that the server sent last.
  * - Events of rooms that were not loaded are ignored, because those are other people's.
  */
 export class RoomCounts {

@@ -19,7 +19,7 @@ export class Server {
     this.#socket = socket;
   }
 
-  /** Makes all further requests fail, until `open()`. */
+  /** Makes all later requests fail, until `open()`. */
   close() {
     this.#isOpen = false;
   }

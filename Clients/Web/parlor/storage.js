@@ -96,7 +96,7 @@ export function indexedDBStorage(name = "parlor", factory) {
         if (value === undefined) store.delete(key);
         else store.put(value, key);
       }
-      // Without this, the browser may first wait for further requests, and a page that is being closed loses the write.
+      // Without this, the browser may first wait for more requests, and a page that is being closed loses the write.
       store.transaction.commit?.();
     }),
   };

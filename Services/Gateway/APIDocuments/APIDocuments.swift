@@ -11,7 +11,7 @@ import Synchronization
 /// Serves `openapi.json` and `asyncapi.json`, composed from the current announcements and the gateway's own API.
 ///
 /// Both documents are cached. A request composes them again if an announcement has changed since, and after 10 s if a
-/// service was away. Compositions start at most once a second, and less often if they take long. Requests that arrive
+/// service was down. Compositions start at most once a second, and less often if they take long. Requests that arrive
 /// during a composition wait for it.
 package final class APIDocuments: Sendable {
     package enum Kind: String, Sendable, CaseIterable {

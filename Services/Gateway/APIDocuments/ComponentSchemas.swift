@@ -12,7 +12,7 @@ struct ComponentSchemas: Sendable {
     }
 
     private var components: [String: Component] = [:]
-    /// The limit of the schemas of services, in bytes. Further ones are left out, and whatever refers to them accepts
+    /// The limit of the schemas of services, in bytes. Others are left out, and whatever refers to them accepts
     /// any value.
     static let maxBytes = 1 << 20
 

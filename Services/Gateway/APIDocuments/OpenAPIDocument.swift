@@ -9,7 +9,7 @@ struct OpenAPIDocument {
     private let contents: APIContents
     private var schemas: ComponentSchemas { contents.schemas }
 
-    /// The size from which further routes are left out.
+    /// The size from which other routes are left out.
     static let maxBytes = 2 << 20
     private static let methods: Set<String> = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH"]
 

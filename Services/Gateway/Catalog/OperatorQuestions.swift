@@ -8,12 +8,12 @@ import Synchronization
 ///
 /// Only operators may ask: on a bus with a table of peers, nobody else may publish on these subjects.
 package final class OperatorQuestions: Sendable {
-    /// The limit of questions in progress. Further ones get no answer, which the operator sees.
+    /// The limit of questions in progress. Others get no reply, which the operator sees.
     private static let maxQuestions = 16
     /// The time in which a service has to reply. A service that is too slow still counts as served.
     private static let healthTimeout: Duration = .milliseconds(250)
     /// The size limit of the reports with names that answer one question, in bytes. If they were larger, a slow bus
-    /// would disconnect the gateway. Further services are listed with counts only.
+    /// would disconnect the gateway. Other services are listed with counts only.
     private static let maxBytesWithNames = 2 << 20
 
     private let gatewayID: String

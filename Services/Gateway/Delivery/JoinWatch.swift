@@ -33,6 +33,6 @@ struct JoinWatch {
         if isForRoom { rooms[broadcast.roomID]?.events += 1 }
     }
 
-    /// Returns the number of events since the first of the joins that are under way began.
+    /// Returns the number of events since the first of the joins that are in progress began.
     func events(of roomID: String) -> Int { rooms[roomID]?.events ?? 0 }
 }

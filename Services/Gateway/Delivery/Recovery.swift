@@ -211,7 +211,7 @@ package struct Recovery: Sendable {
     }
 
     /// Returns true once this loop has fanned out up to a cursor's positions. A log in the cursor may not be followed
-    /// yet, if its service has been away since this gateway started. Then the method waits for the log until the
+    /// yet, if its service has been down since this gateway started. Then the method waits for the log until the
     /// deadline. The cursor may also come from a gateway that was ahead of this one. Then the method waits up to
     /// `maxHold`, for all logs together.
     private func hasReached(

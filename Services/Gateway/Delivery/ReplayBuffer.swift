@@ -1,7 +1,7 @@
 import ParlorContracts
 import ParlorEventLog
 
-/// The newest entries that a loop has fanned out. Clients that were away briefly are caught up from here,
+/// The newest entries that a loop has fanned out. Clients that were offline briefly are caught up from here,
 /// without requests to services.
 ///
 /// Two generations of each log are kept; the older one is dropped when the younger one is full.

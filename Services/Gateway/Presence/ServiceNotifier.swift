@@ -45,7 +45,7 @@ actor ServiceNotifier: LoopActor {
     /// - Parameters:
     ///   - timeout: the time limit for a service's reply.
     ///   - onNotified: called on the loop when services have been notified of a member's state. A service that is slow or
-    ///     away delays it only until the request times out. For each member, the calls have the order of its changes; a
+    ///     down delays it only until the request times out. For each member, the calls have the order of its changes; a
     ///     change that was reverted meanwhile is left out.
     init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger, timeout: Duration,

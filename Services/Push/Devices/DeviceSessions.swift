@@ -120,7 +120,7 @@ final class DeviceSessions: Sendable {
             for start in stride(from: 0, to: work.ended.count, by: Self.batch) {
                 try await remove(Array(work.ended[start...].prefix(Self.batch)))
             }
-            // This part is done. It must not be repeated with each attempt, as Accounts may be away for long.
+            // This part is done. It must not be repeated with each attempt, as Accounts may be down for long.
             work.ended = []
             for start in stride(from: 0, to: work.unchecked.count, by: Self.batch) {
                 try await removeEnded(among: Array(work.unchecked[start...].prefix(Self.batch)))

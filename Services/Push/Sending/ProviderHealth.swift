@@ -136,11 +136,11 @@ private struct ProviderState {
     }
 }
 
-/// The rule for when a rejected push is tried again.
+/// The rule for when a rejected notification is tried again.
 enum RetryPolicy {
     private static let shortest = 1000
     private static let longest = 300_000
-    /// The longest wait that a server can demand; after it, the push is tried again anyway.
+    /// The longest wait that a server can demand; after it, the notification is tried again anyway.
     private static let longestAsked: Duration = .seconds(3600)
 
     /// Returns the wait after a failure: the server's demand, plus a time that doubles with each failure.

@@ -212,7 +212,7 @@ public struct Contribution: Sendable, Equatable {
 }
 
 /// A limit for each person and each address. The gateway counts. A setting `RATE_<NAME>` overrides the numbers of
-/// a gateway's own limits and of those of Parlor's services. `SERVICE_RATES` overrides those of added services.
+/// a gateway's own limits and of those of Parlor's services. `SERVICE_RATES` overrides those of plugins.
 public struct RateLimit: Sendable, Equatable {
     public enum Counted: String, Sendable {
         case calls

@@ -182,7 +182,7 @@ public struct ServiceOffer: Sendable, Equatable {
             .events: manifest.socketEvents.map(\.event),
             .badges: badges,
             .fields: fields.filter { if case .badge = $0.role { false } else { true } }.map(\.path) + objectFields,
-            .checks: manifest.checks.map { "before \($0.before), if it is away: \($0.whenAway.rawValue)" },
+            .checks: manifest.checks.map { "before \($0.before), if it is down: \($0.whenAway.rawValue)" },
         ]
         self.digest = digest
         self.names = names
@@ -222,7 +222,7 @@ public struct ForgettingReport: Sendable, Equatable {
     public enum Outcome: String, Sendable {
         /// The gateway has removed the service, and its file of manifests no longer has it.
         case forgotten
-        /// As `forgotten`, but the file could not be written: the service would be back when the gateway starts again.
+        /// As `forgotten`, but the file could not be written: the gateway's next start would know the service again.
         case notWritten
         /// It is one of the gateway's `REQUIRED_SERVICES`. Nothing was removed.
         case required

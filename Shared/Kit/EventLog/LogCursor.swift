@@ -9,7 +9,7 @@ struct LogCursor {
     /// The highest seq that is known to exist, even if its entry was not kept.
     private(set) var highest = Int.min
 
-    /// The limits of early entries and of their bytes. Further ones are not kept, but fetched with the missing ones.
+    /// The limits of early entries and of their bytes. Others are not kept, but fetched with the missing ones.
     /// The limits are those of a page: all early entries are delivered in one turn, and clients must be able to receive
     /// that much at once.
     static let maxEarly = LogQuery.maxEntries

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Keeps an event log from growing without limit: entries are deleted when they are a day old.
 ///
-/// A client that was away for longer cannot be caught up entry by entry, as the log no longer contains its
+/// A client that was offline for longer cannot be caught up entry by entry, as the log no longer contains its
 /// position.
 public final class LogPruning: Sendable {
     /// No access token lives longer. So each socket that was connected when a deleted entry was written has closed by

@@ -39,7 +39,7 @@ public final class ReadIndex: Sendable {
     ///     wake another thread.
     ///   - maxWait: the limit of the wait: longer than a healthy reply takes. If it passes, the caller does not use its
     ///     cache and composes again, which takes time too.
-    ///   - pause: the time for which an owner is not asked after it did not reply. Each further time that callers wait
+    ///   - pause: the time for which an owner is not asked after it did not reply. Each time that callers wait
     ///     for it in vain, its pause doubles, up to eight times this length. So callers seldom wait for an owner that
     ///     hangs.
     public init(

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A circuit breaker for each subject that people wait for: it opens after several late answers in a row.
 ///
-/// While it is open, callers go on at once, as if the service were away. Now and then one caller asks, and an answer in
+/// While it is open, callers go on at once, as if the service were down. Now and then one caller asks, and an answer in
 /// time closes it.
 package final class CircuitBreakers: Sendable {
     private struct Breaker {

@@ -161,7 +161,7 @@ final class EdgeLoop {
         return true
     }
 
-    /// Records that a connection has no request under way.
+    /// Records that a connection has no request in progress.
     func noteWaiting(_ connection: HTTPConnection) { waiting.append(connection) }
 
     func noteBusy(_ connection: HTTPConnection) { waiting.remove(connection) }

@@ -9,7 +9,7 @@ import Synchronization
 final class Evictions: Sendable {
     /// The clients to choose from.
     enum Kind: Sendable {
-        /// Connections that have no request under way.
+        /// Connections that have no request in progress.
         case waitingConnection
         /// Sockets with a WebSocket that have not connected to a namespace. Their end frees a connection.
         case unconnectedWebSocket

@@ -118,7 +118,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         edge.forget(self, goesOn: goesOn)
     }
 
-    /// Closes at once in favour of a new connection, as no request is under way.
+    /// Closes at once in favour of a new connection, as no request is in progress.
     func giveWay() {
         release()
         channel.abort()

@@ -1,6 +1,6 @@
 import ParlorReactor
 
-/// The clients of one loop that could be evicted for a newcomer: connections that have no request under way, and
+/// The clients of one loop that could be evicted for a newcomer: connections that have no request in progress, and
 /// sockets that have not connected. The one that has waited longest goes first.
 struct WaitingClients {
     private var connections = WaitingList<HTTPConnection>()

@@ -140,7 +140,7 @@ public struct SocketIOSession: Sendable {
     ///
     /// - Parameters:
     ///   - sid: the id by which the client knows this connection.
-    ///   - payload: an object with further members for the answer.
+    ///   - payload: an object with other members for the answer.
     public mutating func accept(_ namespace: String, sid: String, payload: JSONValue? = nil) -> [SocketIOAction] {
         guard let checked = takeChecked(namespace) else { return [] }
         namespaces.append(Namespace(name: namespace, isConnected: true))

@@ -123,7 +123,7 @@ public final class WebClient: Sendable {
                 connections.wait(atMost: ended > 0 || arrived.count == Self.maxBegun ? 0 : Self.longestWait)
             }
             // No server sent anything for as long as a request may take. The connection is dead, whatever TCP
-            // reports, and further requests would be sent into it.
+            // reports, and later requests would be sent into it.
             state.withLock { state in
                 state.multi = nil
                 state.count -= connections.count

@@ -9,7 +9,7 @@ public enum WebSocketHandshake {
     /// - Parameters:
     ///   - isHTTP11: false for HTTP/1.0, which has no upgrade.
     ///   - header: returns all values of the fields with a name, in order and as they were sent.
-    ///   - additionalHeaders: further fields of the response. Control characters in values become spaces.
+    ///   - additionalHeaders: other fields of the response. Control characters in values become spaces.
     /// - Returns: the bytes of the 101.
     public static func accept(
         method: String, isHTTP11: Bool = true, additionalHeaders: [(name: String, value: String)] = [],

@@ -59,7 +59,7 @@ struct BusServers {
     }
 }
 
-/// The wait before each further attempt to connect. It doubles from 50 ms to a second. Up to half of it is random, so
+/// The wait before each later attempt to connect. It doubles from 50 ms to a second. Up to half of it is random, so
 /// that the clients of a bus that restarts do not reconnect at the same instant.
 struct Backoff {
     static let first: Duration = .milliseconds(50)

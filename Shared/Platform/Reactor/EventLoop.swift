@@ -73,7 +73,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         /// True if the loop waits in epoll, or is about to, so that the next job has to wake it.
         var isAsleep = false
         var isStopping = false
-        /// True once no further turn will run.
+        /// True once no other turn will run.
         var hasEnded = false
     }
 

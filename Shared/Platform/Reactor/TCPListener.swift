@@ -16,7 +16,7 @@ public final class TCPListener: Sendable {
     /// - Parameter onError: called when the process has no descriptor or memory left for a connection. The
     ///   connection waits in the backlog, and accepting is retried after `Acceptor.pause`.
     /// - Parameter refusal: called on the loop for each new connection, before anything is read. Returns nil to
-    ///   keep it. Otherwise the returned bytes are sent, and the connection is closed at no further cost.
+    ///   keep it. Otherwise the returned bytes are sent, and the connection is closed at no other cost.
     /// - Parameter makeHandler: called on the connection's loop.
     /// - Throws: `ListenError`, also if another process listens on the port.
     public static func bind(

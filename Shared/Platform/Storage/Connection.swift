@@ -46,7 +46,7 @@ extension Connection {
         }
     }
 
-    /// Returns the first row, or nil if there is none. Further rows are not read.
+    /// Returns the first row, or nil if there is none. Other rows are not read.
     @inlinable
     public func first<T>(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> T) throws -> T? {
         var found: T?

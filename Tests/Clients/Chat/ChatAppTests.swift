@@ -34,7 +34,7 @@ struct ChatAppTests {
         await harness.quit()
     }
 
-    @Test("a badge of an added service is in the room's row, and goes with its last count")
+    @Test("a badge of a plugin is in the room's row, and goes with its last count")
     func otherBadges() async throws {
         await harness.untilShown("› Plans  ben, 0 elements")
         /// Waits until the list would show the next event at once. It shows events at most once in 100 ms.

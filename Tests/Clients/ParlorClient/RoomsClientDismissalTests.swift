@@ -43,7 +43,7 @@ struct RoomsClientDismissalTests {
         await client.start()
     }
 
-    @Test("a message under way when the session ends waits, and is sent once after the next sign-in")
+    @Test("a message in flight when the session ends waits, and is sent once after the next sign-in")
     func message() async throws {
         let conversation = try await openRoom()
         device.holdAcks()
@@ -60,7 +60,7 @@ struct RoomsClientDismissalTests {
         await client.stop()
     }
 
-    @Test("a room whose join was under way when the session ended is joined after the next sign-in")
+    @Test("a room whose join was in progress when the session ended is joined after the next sign-in")
     func join() async throws {
         let conversation = try await openRoom()
         device.dropSockets()

@@ -316,7 +316,7 @@ private final class FreshRun {
         open = conversation
         for _ in 0..<100 where !conversation.isVerified { await TestClock.settle() }
         guard conversation.isVerified else { return }
-        // Events that are under way arrive first: nothing else happens meanwhile.
+        // Events that are in flight arrive first: nothing else happens meanwhile.
         await TestClock.settle()
         guard conversation.isVerified else { return }
         while conversation.hasOlder { await conversation.loadOlder() }

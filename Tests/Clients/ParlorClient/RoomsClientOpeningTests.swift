@@ -80,7 +80,7 @@ struct RoomsClientOpeningTests {
         await client.stop()
     }
 
-    @Test("a push's room is opened by its id, also one that the list does not have yet")
+    @Test("a notification's room is opened by its id, also one that the list does not have yet")
     func byID() async throws {
         try server.post("Hello", in: roomID, by: ben.id)
         let client = try makeClient()
@@ -112,7 +112,7 @@ struct RoomsClientOpeningTests {
         await #expect(throws: ClientFailure.signedOut) { try await client.openBoard(roomID: roomID) }
     }
 
-    @Test("a push that starts the app without a network opens a room that was shown before, and no other")
+    @Test("a notification that starts the app without a network opens a room that was shown before, and no other")
     func byIDOffline() async throws {
         try server.post("Hello", in: roomID, by: ben.id)
         let first = try makeClient()

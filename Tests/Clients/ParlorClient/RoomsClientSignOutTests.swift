@@ -50,7 +50,7 @@ struct RoomsClientSignOutTests {
         #expect(left ?? [] == [], "no folder is as good")
     }
 
-    @Test("a request under way at the sign-out is not repeated with the next person's token", arguments: [false, true])
+    @Test("a request in progress at the sign-out is not repeated with another person's token", arguments: [false, true])
     func underWay(isSamePerson: Bool) async throws {
         let gate = Gate()
         let refusal = #"{"error":{"code":"unauthenticated","message":"No.","requestId":"r"}}"#
@@ -66,7 +66,7 @@ struct RoomsClientSignOutTests {
         await #expect(throws: ClientFailure.signedOut) { try await client.api.me() }
     }
 
-    @Test("a stopped client has no token while somebody else is signed in, and has one when its person is back")
+    @Test("a stopped client has no token while somebody else is signed in, and has one once its person is again")
     func somebodyElse() async throws {
         let client = try makeClient(http: device)
         await tokens.use(try server.makeSession(of: ben))

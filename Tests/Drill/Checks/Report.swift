@@ -17,7 +17,7 @@ struct Report: Sendable {
     private var doubledWrites = 0
     private var compared = 0
     private var wrong = 0
-    /// The number of faults listed; further ones are only counted, as the first show the problem.
+    /// The number of faults listed; others are only counted, as the first show the problem.
     private static let maxFaults = 60
 
     mutating func fault(_ text: String) { if faults.count < Self.maxFaults { faults.append(text) } }

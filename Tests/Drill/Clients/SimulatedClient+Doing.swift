@@ -187,7 +187,7 @@ extension SimulatedClient {
         }
     }
 
-    /// Records a wait. It counts from the time the gateway was back, if it was down.
+    /// Records a wait. It counts from the time the gateway was up again, if it was down.
     private func noteWait(since asked: LoopInstant, _ event: String) async {
         let wait = LoopInstant.now() - max(asked, await cluster.gatewayUpSince)
         log.longestWait = max(log.longestWait, wait)

@@ -17,7 +17,7 @@ actor SimulatedClient {
     var log = ClientLog()
 
     var client: SocketIOClient?
-    /// The last time at which it closed its socket by itself, with requests under way.
+    /// The last time at which it closed its socket by itself, with requests in progress.
     private(set) var hungUpAt = LoopInstant(nanoseconds: 0)
     /// Whether all its rooms are joined.
     var isSettled = false
@@ -72,7 +72,7 @@ actor SimulatedClient {
 
     var isBusy: Bool { !isSettled || busyLanes > 0 }
 
-    /// Finishes the work under way, and begins nothing new.
+    /// Finishes the work in progress, and begins nothing new.
     func finish() { isOver = true }
 
     func close() {

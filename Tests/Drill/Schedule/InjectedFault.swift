@@ -24,7 +24,7 @@ enum InjectedFault: Sendable, CustomStringConvertible {
     var description: String {
         switch self {
         case .kill(let name, let away, let point):
-            "kill \(name.title), away for \(away)" + (point.map { ", then CRASH_AT=\($0)" } ?? "")
+            "kill \(name.title), down for \(away)" + (point.map { ", then CRASH_AT=\($0)" } ?? "")
         case .freeze(let name, let time): "freeze \(name.title) for \(time)"
         case .condition(let name, let condition, let time): "the bus of \(name.title) \(condition) for \(time)"
         case .cut(let name): "cut \(name.title) off the bus"

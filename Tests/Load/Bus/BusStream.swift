@@ -1,14 +1,14 @@
 import ParlorReactor
 import TestClients
 
-/// Events from one publisher to one subscriber, at the highest rate with a fixed number under way
+/// Events from one publisher to one subscriber, at the highest rate with a fixed number in flight
 /// and in each write.
 struct BusStream {
     let broker: ServerAddress
     let encoder: BusEncoder
     let eventsInAWrite: Int
 
-    /// The limit of events under way. It is above the largest write, and low enough that the
+    /// The limit of events in flight. It is above the largest write, and low enough that the
     /// subscriber does not become a slow reader.
     private static let window = 1024
     private static let warmUp: Duration = .milliseconds(300)

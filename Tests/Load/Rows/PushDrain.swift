@@ -4,7 +4,7 @@ import TestClients
 
 /// Notifications to a fake Apple server, and what they cost the senders of messages.
 ///
-/// In turns: sends while thousands of notifications go out, then sends with nothing to push. So a
+/// In turns: sends while thousands of notifications go out, then sends with none to send. So a
 /// change in the machine's speed affects both.
 struct PushDrain {
     let fixture: Fixture

@@ -137,7 +137,7 @@ actor ReturnStorm {
 
     // MARK: - The storm
 
-    /// Reconnects all clients; returns when all are back, or have failed.
+    /// Reconnects all clients; returns when all are connected, or have failed.
     private func comeBack(using lists: HTTPPool) async {
         start = LoopInstant.now()
         let timer = loop.schedule(after: Self.maxWait) { [self] in finish() }

@@ -2,7 +2,7 @@ import ParlorJSON
 import ParlorReactor
 import TestClients
 
-/// A client that was away, with a cursor and the messages sent since then. One without a cursor is
+/// A client that was offline, with a cursor and the messages sent since then. One without a cursor is
 /// new.
 final class ReturningClient {
     private let person: Person

@@ -24,7 +24,7 @@ struct StoredFiguresTests {
         #expect(stored.warnings(about: [row(5, time: 0.1)]) == [])
     }
 
-    @Test("a ratio may fall by a fifth, and causes a warning when it falls further")
+    @Test("a ratio may fall by a fifth, and causes a warning when it falls by more")
     func rates() throws {
         let stored = try stored(row(0.5))
         #expect(stored.warnings(about: [row(0.401)]) == [])

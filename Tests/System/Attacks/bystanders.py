@@ -229,7 +229,7 @@ async def main():
             for task in tasks:
                 task.cancel()
     print(json.dumps(samples), flush=True)
-    # Nobody is interested in what is still under way.
+    # Nobody is interested in what is still in progress.
     os._exit(0)
 
 

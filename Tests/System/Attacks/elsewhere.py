@@ -118,9 +118,9 @@ def wait_for(process: subprocess.Popen, port: int, log):
 
 
 class PollingWithAccount(Attack):
-    """Polling sessions of an account that connect, and then do as the attack says; their room is busy.
+    """Polling sockets of an account that connect, and then do as the attack says; their room is busy.
 
-    What waits for a session that nobody polls is bounded, as for a socket. The session counts against
+    What waits for a socket that nobody polls is bounded, as for a WebSocket. The socket counts against
     its person's limits.
     """
 
@@ -143,7 +143,7 @@ class PollingWithAccount(Attack):
                 status, _, _ = target.ask(wire.request("POST", f"{wire.POLLING}&sid={id}", body=f"{connect}\x1e{join}".encode()), opened)
                 fate.answered(str(status))
                 ids.append(id)
-        fate.notes.append(f"{len(ids)} sessions")
+        fate.notes.append(f"{len(ids)} sockets")
         writer = open_socket(wire.connect(target.token), repeat=elements(target.given["room"]), pause=0.05, answer=b'"success":')
         scripts = [writer, writer, *[self.then(target, f"{wire.POLLING}&sid={id}") for id in ids]]
         Swarm(target, fate, openings=200).run(itertools.cycle(scripts), len(scripts))

@@ -48,7 +48,7 @@ class Holding(Attack):
 
 
 class HalfPosts(Attack):
-    """Makes polling sessions, and sends each a POST that never ends.
+    """Makes polling sockets, and sends each a POST that never ends.
 
     Before CONNECT a POST of more than 64 KiB is refused as soon as its head is there, so nothing of its body is kept.
     """

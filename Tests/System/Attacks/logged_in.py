@@ -30,7 +30,7 @@ def connected(token: str, then: bytes = b"", since: str = "", **more) -> Script:
 class WithAccount(Attack):
     """One account on many connections, which play `scripts` in turn; closed ones are reopened.
 
-    However many connections a person opens, the limits stay the same: one share of the requests under way, of what is read, of bytes and
+    However many connections a person opens, the limits stay the same: one share of the requests in progress, of what is read, of bytes and
     of answers that wait. Others notice nothing.
     """
 

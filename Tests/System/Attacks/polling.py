@@ -1,4 +1,4 @@
-"""Long-polling sessions without CONNECT, and what can be done with them."""
+"""Long-polling sockets without CONNECT, and what can be done with them."""
 
 import itertools
 import json
@@ -9,7 +9,7 @@ from swarm import Script, Swarm
 
 
 class Handshakes(Attack):
-    """Makes polling sessions as fast as it can, pipelined on a few connections whose answers it reads.
+    """Makes polling sockets as fast as it can, pipelined on a few connections whose answers it reads.
 
     Each lives for 45 s without a CONNECT. An address that has its share of them gets 429. If it sends more requests than its limit
     allows, its connections are closed.
@@ -23,7 +23,7 @@ class Handshakes(Attack):
 
 
 class HeldPolls(Attack):
-    """Makes polling sessions, and leaves a GET waiting on each, on a connection of its own.
+    """Makes polling sockets, and leaves a GET waiting on each, on a connection of its own.
 
     They count as sockets without CONNECT, and end when the time for CONNECT is over.
     """
@@ -51,9 +51,9 @@ class HeldPolls(Attack):
 
 
 class TinyPackets(Attack):
-    """POSTs of 4,096 empty packets each to polling sessions that have not connected.
+    """POSTs of 4,096 empty packets each to polling sockets that have not connected.
 
-    A session that has not connected may send 64 messages, and as many packets in a POST. Then it is closed, and its POSTs
+    A socket that has not connected may send 64 messages, and as many packets in a POST. Then it is closed, and its POSTs
     are refused.
     """
 

@@ -35,7 +35,7 @@ class BehindProxy(Attack):
 
 
 class SignIns(BehindProxy):
-    """Signs in to accounts of its own, with many requests under way, as fast as they are answered.
+    """Signs in to accounts of its own, with many requests in progress, as fast as they are answered.
 
     Addresses take turns, each with a few hashes at a time: a sign-in from another address waits for no more than its turn.
     """

@@ -213,7 +213,7 @@ def test_of_what_both_edit_at_once_both_are_shown_and_neither_is_lost(pair, ada,
         assert first.run(IS_IN_VIEW, first.shows("dialog .primary", "Keep both"))
     first.press(Keys.ESCAPE)
     first.lacks("dialog figure")
-    assert field.get_attribute("value") == "mine by Ada", "it can be edited further"
+    assert field.get_attribute("value") == "mine by Ada", "the edit can go on"
     field.send_keys(Keys.CONTROL + Keys.ENTER)
     first.shows("dialog .primary", "Keep both").click()
     second.shows(".item", "mine by Ada")

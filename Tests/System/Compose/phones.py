@@ -177,7 +177,7 @@ class Load:
         for _ in range(self.rooms):
             alice, bob, room = await self.world.pair()
             self.phones += [Phone(alice, room), Phone(bob, room)]
-        # Somebody with a phone who is away: what is sent to them has to be pushed.
+        # Somebody with a phone who is offline: they have to be notified of what is sent.
         alice, bob, room = await self.world.pair()
         await bob.post("/api/devices", {"token": secrets.token_hex(32), "platform": "ios", "environment": "sandbox"}, 201)
         await alice.send(room, "are you there?")

@@ -698,7 +698,7 @@ def test_a_timer_runs_between_the_lines_and_over_its_own_mistakes_and_the_ends_o
     sent = [json.loads(line) for line in reminders.talk.bus.recv(1_000_000).splitlines()]
     assert [line["data"]["seq"] for line in sent if line.get("subject") == "notes.log"] == [1, 2]
     assert "this one is undone" in capsys.readouterr().err
-    # What was missed is not made up: one call is due, however long it was away.
+    # What was missed is not made up: one call is due, however long it was down.
     reminders.due = {"remind": time.monotonic() - 60}
     Talk(reminders).run()
     assert reminders.calls[4:] == [3] and reminders.due["remind"] > time.monotonic() - 1

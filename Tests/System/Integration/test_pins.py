@@ -1,4 +1,4 @@
-"""A service that stores data about elements (`pins.py`): what is deleted while it runs or is away takes its data along."""
+"""A service that stores data about elements (`pins.py`): what is deleted while it runs or is down takes its data along."""
 
 import asyncio
 

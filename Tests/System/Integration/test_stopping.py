@@ -166,7 +166,7 @@ async def test_a_deploy_of_one_process_loses_nothing(start, name):
                 try:
                     answer = await alice.request("POST", f"/api/rooms/{room['id']}/messages", body)
                 except httpx.ConnectError:
-                    assert name == "parlor-gateway", "only the edge itself may be away"
+                    assert name == "parlor-gateway", "only the edge itself may be down"
                     await asyncio.sleep(0.02)
                     continue
                 if answer.status_code == 503:

@@ -51,7 +51,7 @@ struct Journey {
                 await ada.network.switchOn()
                 await ada.client.enterForeground()
             }
-            // Some messages are under way when the network fails, and some are not.
+            // Some messages are in flight when the network fails, and some are not.
             if number.isMultiple(of: 5) { try await Task.sleep(for: .milliseconds(5)) }
         }
         await ada.network.switchOn()

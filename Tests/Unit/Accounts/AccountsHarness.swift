@@ -129,7 +129,7 @@ struct SignedIn {
     var caller: Caller { Caller(id: person.id, username: person.username, firstName: person.firstName) }
 }
 
-/// Who shares a room with whom, as a test says; it can be away.
+/// Who shares a room with whom, as a test says; it can be down.
 final class FakePartners: PartnerDirectory {
     private struct State {
         var pairs: [(String, String)] = []

@@ -167,7 +167,7 @@ struct BrokerTests {
         send(broker, peer, #"{"op":"req","id":1,"subject":"a","data":1}"#)
         _ = peer.takeOutbox()
         send(broker, peer, #"{"op":"req","id":2,"subject":"a","data":1}"#)
-        #expect(output(peer) == [#"{"op":"err","id":2,"code":"refused","message":"at most 1 requests under way"}"#])
+        #expect(output(peer) == [#"{"op":"err","id":2,"code":"refused","message":"at most 1 requests in progress"}"#])
     }
 
     @Test("a draining broker answers no new request, and ends after the last reply")

@@ -60,7 +60,7 @@ struct LogClientTests {
         never.cancel()
     }
 
-    @Test("the owner's error is thrown; an owner that is away, or whose answer makes no sense, is unreachable")
+    @Test("the owner's error is thrown; an owner that is down, or whose reply makes no sense, is unreachable")
     func errors() async throws {
         let away = ServiceError.unavailable("It")
         await #expect(throws: away) { try await client.page(of: "notes", .head) }

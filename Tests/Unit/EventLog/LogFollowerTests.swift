@@ -379,7 +379,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("an unavailable owner is asked until it is back")
+    @Test("an unavailable owner is asked until it is available again")
     func away() async throws {
         try await Harness.following { harness in
             harness.owner.takeDown()

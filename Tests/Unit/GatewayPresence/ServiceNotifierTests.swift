@@ -68,7 +68,7 @@ struct ServiceNotifierTests {
         }
     }
 
-    @Test("a service that was away while a room was opened and left is notified of both, in this order")
+    @Test("a service that was down while a room was opened and left is notified of both, in this order")
     func missedOpening() async throws {
         try await run(isAway: true) { notifier in
             await notifier.setOpen(true, ada)?.value

@@ -141,7 +141,7 @@ struct JSONTests {
                     let array = try JSONValue(parsing: "[\(text),\(text)]").array
                     #expect(array?.map(\.text) == [text, text])
                     #expect(try JSONValue(parsing: "{\(text):\(text)}").object?.all.first?.value.text == text)
-                    // Cut off, it is read to its end and no further.
+                    // Cut off, it is read to its end and not beyond.
                     _ = JSONValue(trusted: Array("[\(text)".utf8.dropLast(place + 1))).array
                 }
             }

@@ -58,7 +58,7 @@ struct BadgeTests {
         }
     }
 
-    @Test("messages read while an update is under way cause another update, 20 s later")
+    @Test("messages read while an update is in progress cause another update, 20 s later")
     func overtaken() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()

@@ -110,7 +110,7 @@ struct DeviceSessionTests {
         }
     }
 
-    @Test("what ended while push was away is found at the next start, in pages")
+    @Test("what ended while push was down is found at the next start, in pages")
     func sweep() async throws {
         try await PushHarness.serving { harness in
             let accounts = try FakeAccounts("s-0007", on: harness.bus)

@@ -30,7 +30,7 @@ struct ProviderHealthTests {
         note(.misconfigured(reason: "BadTopic"), times: 100)
         #expect(allowance(after: 0) == (0, .seconds(60)))
         note(.delivered, after: 1)
-        #expect(health.isFailing, "that one was under way before")
+        #expect(health.isFailing, "that one was in progress before")
         #expect(allowance(after: 60).count == 1 && log.lines.count == 1)
         note(.misconfigured(reason: "BadTopic"), after: 60)
         #expect(log.lines.count == 1)

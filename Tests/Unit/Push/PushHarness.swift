@@ -148,7 +148,7 @@ final class PushHarness: SuiteHarness {
         try #require(service.worker.workers.map(\.health).first { $0.environment == environment })
     }
 
-    /// Proves the provider, so that many jobs may be under way.
+    /// Proves the provider, so that many jobs may be in progress.
     func prove() { for worker in service.worker.workers { worker.health.note(.delivered) } }
 
     func jobs(for token: String) async throws -> Int {

@@ -84,7 +84,7 @@ struct WaitingTests {
 
     private static let member = OpenRoomQuestion.Member(roomID: "room", userID: "ben")
 
-    @Test("after an outage of the bus, or before a gateway is back on it, the next turn asks the gateway")
+    @Test("after an outage of the bus, or before a gateway is connected again, the next turn asks the gateway")
     func outage() async throws {
         let (away, empty, back) = (InProcessBus(), InProcessBus(), InProcessBus())
         await away.close()
@@ -100,7 +100,7 @@ struct WaitingTests {
         }
     }
 
-    @Test("gateways that did not answer are asked again after the bus was down and is back")
+    @Test("gateways that did not answer are asked again after the bus was down and is up again")
     func reconnected() async throws {
         let bus = FakeBus()
         let membership = GatewayMembership(bus)

@@ -133,7 +133,7 @@ struct CreateRoomTests {
         }
     }
 
-    @Test("with a repeated clientRequestId gives that room again, also while Accounts is away")
+    @Test("with a repeated clientRequestId gives that room again, also while Accounts is down")
     func repeated() async throws {
         try await RoomsHarness.serving { harness in
             let first = try await harness.create(

@@ -24,7 +24,7 @@ final class FakeAccounts: Sendable {
 
     func takeDown() { subscription.withLock { $0 }?.cancel() }
 
-    /// Answers no further request.
+    /// Answers no more requests.
     func hang() { unanswered.withLock { $0 = 0 } }
 
     var unansweredCount: Int { unanswered.withLock { $0 ?? 0 } }

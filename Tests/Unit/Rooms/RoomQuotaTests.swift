@@ -33,7 +33,7 @@ struct RoomQuotaTests {
         }
     }
 
-    @Test("while Messaging is away is unavailable to creators with many unanswered rooms")
+    @Test("while Messaging is down is unavailable to creators with many unanswered rooms")
     func messagingAway() async throws {
         try await RoomsHarness.serving(Self.few) { harness in
             harness.messaging.takeDown()

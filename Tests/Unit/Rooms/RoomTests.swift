@@ -34,7 +34,7 @@ struct RoomTests {
         Page(of: rooms, lookedFor: PageLimits.maxRooms, id: \.id) { $0.write(to: &$1) }
     }
 
-    @Test("with a thousand people fits one answer; further rooms are on the next page")
+    @Test("with a thousand people fits one answer; other rooms are on the next page")
     func ordinaryPage() {
         let rooms = (0..<PageLimits.maxRooms).map { room(id: $0, [("alice", "Alice"), ("bob", nil)]) }
         #expect(page(of: Array(rooms.prefix(1000))).cursor == nil)

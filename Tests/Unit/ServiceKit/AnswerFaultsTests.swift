@@ -56,7 +56,7 @@ struct AnswerFaultsTests {
         #expect(log.lines.count == 1 && log.text.contains(text))
     }
 
-    @Test("a service is not blamed for too little time, for being away, or for an error that it gives")
+    @Test("a service is not blamed for too little time, for being down, or for an error that it gives")
     func others() throws {
         let faults = AnswerFaults(log: log.logger)
         faults.note(.deadlineExceeded, on: "a.list", BusContext(requestID: "r", timeout: .milliseconds(50)))

@@ -42,7 +42,7 @@ struct BatchingTests {
         }
     }
 
-    @Test("a request with none under way is sent at once and unchanged")
+    @Test("a request with none in progress is sent at once and unchanged")
     func alone() async throws {
         let harness = try Harness()
         harness.ask(1...2)
@@ -51,7 +51,7 @@ struct BatchingTests {
         #expect(sent.map(\.context.key) == ["key", "key"])
     }
 
-    @Test("requests that arrive while two are under way are sent as one, in order, and each gets its own answer")
+    @Test("requests that arrive while two are in progress are sent as one, in order, and each gets its own answer")
     func together() async throws {
         let harness = try Harness()
         harness.ask(1...10)
@@ -170,7 +170,7 @@ struct BatchingTests {
         #expect(try await harness.answers.first(3)[2].answer.get() == JSONValue(3))
     }
 
-    @Test("a stalled instance holds up the requests under way, and no others")
+    @Test("a stalled instance holds up the requests in progress, and no others")
     func stuck() async throws {
         let harness = try Harness()
         harness.ask(0..<2)

@@ -73,7 +73,7 @@ struct GatewayMembershipTests {
         }
     }
 
-    @Test("silence does not count while the bus is away")
+    @Test("silence does not count while the bus is down")
     func busAway() async throws {
         try await run { membership, _ in
             try beat("a")

@@ -165,7 +165,7 @@ struct ServiceHostLogTests {
         await harness.stop()
     }
 
-    @Test("its position is announced at the start, on request, and when the bus is back")
+    @Test("its position is announced at the start, on request, and when the bus is up again")
     func announces() async throws {
         let harness = try HostHarness { $0.on(Endpoint("test.it").route("GET", "/api/test")) { _ in Reply() } }
         let received = Collector<JSONValue>()
@@ -284,7 +284,7 @@ struct ServiceHostLogTests {
         await harness.stop()
     }
 
-    @Test("stopping refuses requests, waits for those under way, then ends the service, then its database")
+    @Test("stopping refuses requests, waits for those in progress, then ends the service, then its database")
     func stops() async throws {
         let inside = Gate()
         let gate = Gate()
@@ -343,7 +343,7 @@ struct ServiceHostLogTests {
     }
 }
 
-@Suite("Requests under way")
+@Suite("Requests in progress")
 struct RequestsUnderWayTests {
     @Test("as many as the limit may begin, and the last to end releases the waiter")
     func limit() async {

@@ -145,7 +145,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("a request's timing and its count under way end before its caller continues")
+    @Test("a request's timing and its count in progress end before its caller continues")
     func inlineCompletion() async throws {
         let harness = try await HostHarness.started(maxInFlight: 1) { table in
             table.on("test.it") { _ in Reply() }
@@ -163,7 +163,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("a request over the limit on those under way is refused at once, and one that ends makes room")
+    @Test("a request over the limit on those in progress is refused at once, and one that ends makes room")
     func tooMany() async throws {
         let inside = Collector<Void>()
         let gate = Gate()

@@ -64,7 +64,7 @@ struct ServiceOverviewTests {
                   badge  dice
                   field  rolls
                   field  Message.roll
-                  check  before messaging.send, if it is away: deny
+                  check  before messaging.send, if it is down: deny
 
                 """)
     }

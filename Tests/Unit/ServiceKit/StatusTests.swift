@@ -72,7 +72,7 @@ struct StatusTests {
         await entered.passed()
         let status = harness.host.status
         #expect(status.part == "test")
-        #expect(status.figures.contains(.init("under way", 1)))
+        #expect(status.figures.contains(.init("in progress", 1)))
         #expect(status.positions == [.init("test", 1)])
         goOn.open()
         _ = try await slow

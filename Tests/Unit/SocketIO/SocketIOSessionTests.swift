@@ -33,7 +33,7 @@ struct SocketIOSessionTests {
         #expect(session.accept("/", sid: "s2") == [])
     }
 
-    @Test("the answer to CONNECT may have further members")
+    @Test("the answer to CONNECT may have other members")
     func payload() throws {
         var session = SocketIOSession(configuration: SocketIOConfiguration())
         _ = session.receive(EnginePacket("0"))

@@ -49,7 +49,7 @@ struct FairQueueTests {
         #expect(drain(&queue).first == "new")
     }
 
-    @Test("a network has a limit under way, so that a place is left to others")
+    @Test("a network has a limit in progress, so that a place is left to others")
     func inFlight() {
         var queue = FairQueue<String>(Self.limits)
         _ = add("a1", of: party("a"), to: &queue)

@@ -117,7 +117,7 @@ struct EvictionTests {
         }
     }
 
-    @Test("an address that has its share of connected sockets keeps further ones within its other connections")
+    @Test("an address that has its share of connected sockets keeps others within its other connections")
     func connectedSockets() async throws {
         let limits = EdgeConfiguration.limited {
             $0.connections = .init(total: 100, perAddress: 2)

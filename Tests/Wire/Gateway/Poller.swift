@@ -40,7 +40,7 @@ struct Poller {
         var packets: [Substring] = []
         while true {
             let answer = try await harness.request("GET", target, as: nil)
-            try #require(answer.status == 200, "the session is gone")
+            try #require(answer.status == 200, "the socket is gone")
             for packet in answer.body.split(separator: "\u{1E}") {
                 packets.append(packet)
                 if isLast(packet) { return packets }

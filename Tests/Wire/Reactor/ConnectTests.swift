@@ -124,7 +124,7 @@ struct ConnectTests {
         try #require(SocketAddress.resolve(host: "127.0.0.1", port: 0, literalOnly: true).first)
     }
 
-    /// Runs a body with a port whose backlog is full: the kernel lets further attempts wait.
+    /// Runs a body with a port whose backlog is full: the kernel lets other attempts wait.
     private func withSilentPort(_ body: (UInt16) async throws -> Void) async throws {
         let listening = try Socket(family: AF_INET)
         defer { listening.close() }

@@ -58,7 +58,7 @@ struct PostgresDatabaseTests {
         await database.close()
     }
 
-    @Test("writes fail as retryable while the server is away; when it is back they work, and nothing is lost")
+    @Test("writes fail as retryable while the server is down; when it is up again they work, and nothing is lost")
     func restart() async throws {
         let server = try PostgresServer(named: "restart")
         let database = try open(on: server.url)

@@ -29,11 +29,11 @@ struct WebClientTests {
         }
     }
 
-    @Test("requests after the end are refused, and those under way end")
+    @Test("requests after the end are refused, and those in progress end")
     func closing() async throws {
         let client = try WebClient()
         let server = try PlainServer()
-        // More than are under way at once.
+        // More than are in progress at once.
         let tasks = (1...2 * WebClient.maxInFlight).map { _ in Task { await outcome(client, server) } }
         // However many of them it was asked for by then.
         await client.close()

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Writes log lines to a descriptor on its own thread, so logging never waits for a slow reader.
 ///
-/// A line is one write. While `maxBytes` or 16,384 lines are queued, further lines are dropped and counted.
+/// A line is one write. While `maxBytes` or 16,384 lines are queued, more lines are dropped and counted.
 /// After the queued ones, a line says how many were dropped.
 public final class LogWriter: Sendable {
     /// The limit of queued bytes: some five thousand lines, enough to lose none while a reader pauses for a moment.

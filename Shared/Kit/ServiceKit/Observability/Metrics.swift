@@ -56,7 +56,7 @@ public final class Metrics: Sendable {
         }.joined()
     }
 
-    /// Returns the text as bytes. It is rendered at most ten times a second; further requests in that second get the
+    /// Returns the text as bytes. It is rendered at most ten times a second; other requests in that second get the
     /// last rendering. Rendering takes half a millisecond of the loop that answers, and anyone may ask.
     public func page(at now: ContinuousClock.Instant = .now) -> [UInt8] {
         if let kept = page.withLock({ $0.take(at: now) }) { return kept }

@@ -44,7 +44,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     /// The size over which a request is sent alone, so that others do not wait for it.
     private static let maxQuestionBytes = 16 * 1024
     private static let maxBatchBytes = 256 * 1024
-    /// The limit of one subject's queue. Further requests are refused, as they would be late in any case.
+    /// The limit of one subject's queue. Other requests are refused, as they would be late in any case.
     private static let maxWaitingBytes = 8 << 20
     /// Requests with less time left than this are not sent, and fail at their deadline: no reply
     /// could arrive before it.

@@ -36,7 +36,7 @@ final class InFlightRequests: Sendable {
         if isLast { lastEnd.signal() }
     }
 
-    /// Accepts no further requests, and waits for the last to end, at most `deadline`, or until the task is cancelled.
+    /// Accepts no more requests, and waits for the last to end, at most `deadline`, or until the task is cancelled.
     ///
     /// - Returns: the number of requests still in progress.
     func close(within deadline: Duration) async -> Int {

@@ -99,7 +99,7 @@ public struct Program: Sendable {
             // A file that may not grow must cause an error for its writer, and not end the process: space may
             // become available.
             signal(SIGXFSZ, SIG_IGN)
-            // So does a pipe that nobody reads any more, such as that of the pushes on standard output.
+            // So does a pipe that nobody reads any more, such as that of the notifications on standard output.
             signal(SIGPIPE, SIG_IGN)
             let signals = try TerminationSignals()
             log.info("starting", ["version": Release.version])

@@ -22,7 +22,7 @@ public final class ServiceHost: Sendable {
     let failures: Counter
     let latency: Histogram
 
-    /// The limit of requests in progress. Further ones are refused at once, as waiting would only make each
+    /// The limit of requests in progress. Others are refused at once, as waiting would only make each
     /// of them late. It exceeds the number of writes that the storage queues, as reads wait too.
     public static let maxInFlight = 20_000
     /// The interval between reads of the event log's head, to find entries that were not published.
@@ -140,7 +140,7 @@ public final class ServiceHost: Sendable {
             part: name,
             figures: [
                 .init("requests", requests.current), .init("failed", failures.current),
-                .init("under way", inFlight.count), .init("queued reads", statistics.queuedReads),
+                .init("in progress", inFlight.count), .init("queued reads", statistics.queuedReads),
                 .init("queued writes", statistics.queuedWrites), .init("commits", statistics.commits),
             ], positions: [.init(name, publisher.lastPublished)])
     }

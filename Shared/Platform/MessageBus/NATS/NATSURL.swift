@@ -19,7 +19,7 @@ public struct NATSURL: Equatable, Sendable {
         guard text.hasPrefix(Self.scheme) else { return nil }
         var list = text.dropFirst(Self.scheme.count)
         var prefix = NATSSubjects.defaultPrefix
-        // Search from the end, as further servers have slashes in their schemes.
+        // Search from the end, as later servers have slashes in their schemes.
         if let slash = list.lastIndex(of: "/"), !list[...slash].hasSuffix("//") {
             let path = list[list.index(after: slash)...]
             guard path.isEmpty || Self.isPrefix(String(path)) else { return nil }

@@ -43,7 +43,7 @@ enum BrokerMessage {
     case request(subscription: UInt64, ReplyAddress, subject: String, JSONValue, BusContext)
     case reply(id: UInt64, Result<JSONValue, BusError>)
     case pong
-    /// Further addresses of the broker.
+    /// Other addresses of the broker.
     case servers([BusAddress])
     /// The broker's complaint about an earlier line.
     case complaint(String)

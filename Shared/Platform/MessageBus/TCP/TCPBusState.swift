@@ -22,7 +22,7 @@ struct TCPBusState {
     }
 
     /// The budget of repeated requests. If many get no reply in time because a service is slow, only a few
-    /// are repeated, so that they do not slow it further: one for each ten requests, and a hundred at once.
+    /// are repeated, so that they do not slow it more: one for each ten requests, and a hundred at once.
     struct Repeats {
         private static let most = 1000
         private static let price = 10

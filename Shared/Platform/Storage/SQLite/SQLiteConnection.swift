@@ -90,7 +90,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
             let row = Row(source: SQLiteRow(statement: statement.handle))
             var isWanted = true
             // A writing statement with RETURNING does all its work in the first step, but ends only with the last
-            // one. A further step would perform it again.
+            // one. Another step would perform it again.
             while isWanted || !statement.isReadOnly, try step(statement) {
                 guard isWanted else { continue }
                 do {

@@ -89,7 +89,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     /// Commits batches until the queue is closed and empty.
     func run() {
         var commits = 0
-        /// The number of further batches that use savepoints from the start.
+        /// The number of later batches that use savepoints from the start.
         var careful = 0
         let wakeups = CoalescedWakeups()
         while let batch = writes.take(atMost: maxBatch) {

@@ -78,7 +78,7 @@ struct SessionEndingTests {
         #expect(store.kept.ending.isEmpty)
     }
 
-    @Test("signing in waits for an unregistration of the device that is under way")
+    @Test("signing in waits for an unregistration of the device that is in progress")
     func removalUnderWay() async throws {
         let gate = Gate()
         let http = ScriptedHTTP([
@@ -120,7 +120,7 @@ struct SessionEndingTests {
         let tokens = try await signedIn()
         server.refuseNext(
             "DELETE /api/devices/phone",
-            with: Refusal(code: "service_unavailable", message: "Push is away.", isRetryable: true, status: 503))
+            with: Refusal(code: "service_unavailable", message: "Push is down.", isRetryable: true, status: 503))
         try await tokens.signOut(device: "phone")
         // The clock stands still, so no pause has ended.
         await lookUntil { server.sessionCount(of: ada.id) == 0 }

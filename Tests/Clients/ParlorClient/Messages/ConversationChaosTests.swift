@@ -168,8 +168,9 @@ final class ChaosRun {
         guard let kept = answer, await isSettled() else {
             return [
                 "does not come to rest: \(conversation.items.map(\.text)), entered \(conversation.isEntered), "
-                    + "fetched \(conversation.isFetched), away \(conversation.isAway), loading \(conversation.isLoading), "
-                    + "older \(conversation.hasOlder), gap \(String(describing: conversation.store.firstGap)), "
+                    + "fetched \(conversation.isFetched), behind \(conversation.isAway), "
+                    + "loading \(conversation.isLoading), older \(conversation.hasOlder), "
+                    + "gap \(String(describing: conversation.store.firstGap)), "
                     + "failure \(String(describing: conversation.failure)), \(client.connection), "
                     + "unsent \(await client.outbox.messages(in: room.id))"
             ]

@@ -128,7 +128,7 @@ extension ConversationTests {
             stored.append(sample(number + 2, from: "me", tempID: "t\(number + 1)"))
             await server.answer(call, .message(stored[number + 1]))
         }
-        #expect(pages <= 2, "one, and one more for the message that was under way")
+        #expect(pages <= 2, "one, and one more for the message that was in flight")
     }
 
     @Test("an own message disappears when the server confirms its deletion, or has deleted it before")

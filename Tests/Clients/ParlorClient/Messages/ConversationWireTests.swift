@@ -104,7 +104,7 @@ struct ConversationWireTests {
         await hers.leave()
     }
 
-    @Test("with many messages to send, missed ones are fetched once, and once more for the one under way")
+    @Test("with many messages to send, missed ones are fetched once, and once more for the one in flight")
     func manyWaiting() async throws {
         let hers = try await seat(of: ada)
         let pages = "GET /api/rooms/\(roomID)/messages"

@@ -97,7 +97,7 @@ struct MessageCacheTests {
         #expect(await cache.openRoom("room") == [sample(1)])
     }
 
-    @Test("a removed room stays removed, whatever work is still under way")
+    @Test("a removed room stays removed, whatever work is still in progress")
     func removed() async throws {
         let cache = makeCache()
         _ = await cache.openRoom("room")

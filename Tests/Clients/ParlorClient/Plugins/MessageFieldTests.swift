@@ -2,7 +2,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// Tests of messages with fields of added services. Pages have these fields; events and replies do not.
+/// Tests of messages with fields of plugins. Pages have these fields; events and replies do not.
 @Suite("Fields of messages")
 struct MessageFieldTests {
     private var store = MessageStore(roomID: "room", ownID: "me")

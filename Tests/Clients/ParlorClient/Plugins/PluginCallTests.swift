@@ -6,7 +6,7 @@ import Testing
 @testable import ParlorClient
 
 /// Tests of calls to routes and socket events for which the library has no method.
-@Suite("Calls of added services", .timeLimit(.minutes(1)))
+@Suite("Calls of plugins", .timeLimit(.minutes(1)))
 struct PluginCallTests {
     private struct Poll: Codable, Equatable, Sendable {
         var id: String

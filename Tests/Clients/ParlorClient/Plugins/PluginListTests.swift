@@ -4,7 +4,7 @@ import Testing
 
 private let polls = "polls"
 
-/// Tests of the list of rooms with added services: fields that are fetched again, services that are down, and badges
+/// Tests of the list of rooms with plugins: fields that are fetched again, services that are down, and badges
 /// that the gateway composes while other events arrive.
 extension RoomListTests {
     private func room(polls: Int, pollCount: Int) -> Room {
@@ -46,7 +46,7 @@ extension RoomListTests {
             ])
     }
 
-    @Test("an added service that stays away is asked for every five minutes; one of the server's own sooner")
+    @Test("a plugin that stays down is asked for every five minutes; one of the server's own sooner")
     func longAway() async {
         await load(room(polls: 2, pollCount: 3))
         server.degraded = ["polls"]

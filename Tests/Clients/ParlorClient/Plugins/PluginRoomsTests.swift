@@ -2,8 +2,8 @@ import Foundation
 import ParlorClient
 import Testing
 
-/// Tests of counts with badges of added services, and of `hasUnread`.
-@Suite("Counts of added services")
+/// Tests of counts with badges of plugins, and of `hasUnread`.
+@Suite("Counts of plugins")
 struct PluginCountTests {
     private func counts(_ badges: Room.Badges, hasUnread: Bool) -> RoomCounts {
         var room = Given.room("r", badges: badges)
@@ -86,7 +86,7 @@ struct PluginCountTests {
     }
 }
 
-/// Tests of the list of rooms with fields of added services.
+/// Tests of the list of rooms with fields of plugins.
 extension RoomListTests {
     private func room(polls: Int, pollCount: Int) -> Room {
         var room = Given.room("a", badges: .init(others: ["polls": polls]))
@@ -110,7 +110,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
-    @Test("fields of an unavailable service stay, and the rooms are fetched until it is back")
+    @Test("fields of an unavailable service stay, and the rooms are fetched until it is available again")
     func degradedServices() async {
         await load(room(polls: 2, pollCount: 3))
         server.set(room(polls: 0, pollCount: 0))

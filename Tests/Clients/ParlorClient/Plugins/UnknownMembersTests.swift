@@ -22,7 +22,7 @@ struct UnknownMembersTests {
         try JSONDecoder().decode(Model.self, from: JSONEncoder().encode(model))
     }
 
-    @Test("a room has the badges and fields of added services, and a badge that is no number is left out")
+    @Test("a room has the badges and fields of plugins, and a badge that is no number is left out")
     func rooms() throws {
         let room = try decoded(Room.self, room)
         #expect(room.badges == .init(messages: 1, others: ["polls": 2, "dice": 0]))

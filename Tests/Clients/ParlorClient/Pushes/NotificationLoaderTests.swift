@@ -4,7 +4,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// Tests of what an extension shows for a push, on a scripted server.
+/// Tests of what an extension shows for a notification, on a scripted server.
 @Suite("NotificationLoader", .timeLimit(.minutes(1)))
 struct NotificationLoaderTests {
     private let clock = TestClock()
@@ -31,7 +31,7 @@ struct NotificationLoaderTests {
         }
     }
 
-    /// Returns the push for a message from a server that sends no texts.
+    /// Returns the payload for a message from a server that sends no texts.
     private func push(_ messageID: String, seq: Int? = 1) -> PushedMessage {
         PushedMessage(
             roomID: roomID, messageID: messageID, seq: seq, senderName: "A.", roomName: "Kitchen",
@@ -97,7 +97,7 @@ struct NotificationLoaderTests {
         #expect(try await loader.content(of: push(messageID, seq: 1)).body == "Old")
     }
 
-    @Test("without a network, or behind a hotel's page, it is what the push says")
+    @Test("without a network, or behind a hotel's page, it is what the payload says")
     func offline() async throws {
         let messageID = try server.post("Hi", in: roomID, by: ada.id)
         phone.setAirplaneMode(true)
@@ -108,7 +108,7 @@ struct NotificationLoaderTests {
         expectPush(try await loader.content(of: push(messageID)), "offline")
     }
 
-    @Test("what the server refuses is what the push says")
+    @Test("what the server refuses is what the payload says")
     func refused() async throws {
         let messageID = try server.post("Hi", in: roomID, by: ada.id)
         server.remove(ben.id, from: roomID)

@@ -33,7 +33,7 @@ struct NotificationServiceTests {
         }
     }
 
-    @Test("if nobody is signed in, it shows the payload; another push stays as it is")
+    @Test("if nobody is signed in, it shows the payload; another notification stays as it is")
     func offline() async {
         let content = UNMutableNotificationContent()
         content.userInfo = [

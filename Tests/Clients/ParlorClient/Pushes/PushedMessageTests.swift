@@ -51,7 +51,7 @@ struct PushedMessageTests {
                 == PushedMessage(roomID: "r1", messageID: "m1", title: "Ada", body: "Hi", badge: 1))
     }
 
-    @Test("where the app words a push, there are names and no words")
+    @Test("where the app words a notification, there are names and no words")
     func keys() {
         let payload = """
             {"aps":{"alert":{"title-loc-key":"MESSAGE_FROM","title-loc-args":["Ada"],"loc-key":"NEW_MESSAGE"},"badge":1},

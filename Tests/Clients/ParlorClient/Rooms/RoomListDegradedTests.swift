@@ -5,7 +5,7 @@ import Testing
 
 /// Tests with an unavailable service.
 extension RoomListTests {
-    @Test("counts of an unavailable service stay, and all rooms are fetched until it is back")
+    @Test("counts of an unavailable service stay, and all rooms are fetched until it is available again")
     func degraded() async {
         await load(
             Given.room(

@@ -192,7 +192,7 @@ struct RoomsSocketTests {
         #expect(await harness.server.attempts == 1)
     }
 
-    @Test("a client that the server dismisses stays away until it is started again")
+    @Test("a client that the server dismisses stays offline until it is started again")
     func dismissed() async throws {
         let harness = try SocketHarness(replacements: [.success("t1")])
         let first = await harness.connected()
@@ -233,7 +233,7 @@ struct RoomsSocketTests {
         }
     }
 
-    @Test("a dismissal refuses no request: those under way fail as with any lost connection")
+    @Test("a dismissal refuses no request: those in progress fail as with any lost connection")
     func dismissedWhileAsking() async throws {
         let harness = try SocketHarness(replacements: [.success("t1")])
         let connection = await harness.connected()

@@ -10,7 +10,7 @@ struct TypingTests {
     let server = FakeMessageServer()
     let clock = TestClock(start: start)
 
-    @Test("the first key sends typing at once, further keys at most once a second")
+    @Test("the first key sends typing at once, later keys at most once a second")
     func renewal() async {
         let signal = TypingSignal(roomID: "room", server: server, clock: clock)
         // The keystrokes are at 0, 0.3, … 2.7 seconds.

@@ -70,7 +70,7 @@ struct DescriptionsTests {
         }
     }
 
-    @Test("a service that is away is asked again")
+    @Test("a service that is down is asked again")
     func away() async throws {
         try await run { descriptions, dice in
             dice.on("dice.describe", error: .unavailable("It"))

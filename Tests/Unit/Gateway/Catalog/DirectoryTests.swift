@@ -339,7 +339,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("a required service is not forgotten, however long it is away")
+    @Test("a required service is not forgotten, however long it is down")
     func requiredStays() async throws {
         try await run(required: ["chat"]) { directory in
             try directory.start()

@@ -131,7 +131,7 @@ struct BroadcastThrottleTests {
         }
     }
 
-    @Test("the pause lasts while work is under way, and ends with it")
+    @Test("the pause lasts while work is in progress, and ends with it")
     func busy() async throws {
         var pacing = Self.pacing(quietPeriod: .zero)
         (pacing.earlyEndFactor, pacing.idleEndFactor) = (0, 1e9)

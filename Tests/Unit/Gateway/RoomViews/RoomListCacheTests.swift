@@ -18,7 +18,7 @@ struct RoomListCacheTests {
     }
 
     private func list(_ bytes: Int = 0, of rooms: [ComposedRoom] = []) -> RoomList {
-        // As long as the name of who is away.
+        // As long as the name of who is offline.
         RoomList(
             RoomComposer.Composed(
                 rooms: rooms, degraded: [String(repeating: "x", count: bytes)], unlogged: UnloggedValues(),

@@ -95,7 +95,7 @@ struct StaleRoomCacheTests {
             ])
     }
 
-    @Test("unchanged answers count as updates, and the values of a service that is away for long stay")
+    @Test("unchanged answers count as updates, and the values of a service that is down for long stay")
     func renewed() {
         note(["1", "2"], [10, 20])
         note(["1"], [11])

@@ -85,7 +85,7 @@ struct FanoutTests {
             let asked = Arrivals<BusRequest>()
             harness.chat.on("chat.send") { asked.add($0) }
             for number in 0..<5 {
-                // Nothing is under way, so it waits for nothing.
+                // Nothing is in progress, so it waits for nothing.
                 harness.chat.emit([Emission(to: .everyone, "to:all", data(number))])
                 #expect(try await client.next() == .event("to:all", data(number)))
                 try await client.emit("chat:send", "{}", ack: 9)

@@ -198,7 +198,7 @@ struct RecoveryTests {
     }
 
     /// Runs a test with a third service that has a log. The gateway knows the service, and cannot follow the log, as if
-    /// the gateway had started while the service is away.
+    /// the gateway had started while the service is down.
     private static func runUnfollowed(
         requestTimeout: String, _ test: (GatewayHarness, FakeService, FakeBus) async throws -> Void
     ) async throws {
@@ -211,7 +211,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("a log whose owner is away since the gateway's start costs clients their replay, and not their connection")
+    @Test("a log whose owner is down since the gateway's start costs clients their replay, and not their connection")
     func ownerAway() async throws {
         try await Self.runUnfollowed(requestTimeout: "2s") { harness, notes, bus in
             let given = harness.cursor(at: harness.chat, notes)
@@ -277,7 +277,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("an added service that is away keeps nobody from GET /api/sync; its events come when it is back")
+    @Test("a plugin that is down keeps nobody from GET /api/sync; its events come when it is up again")
     func addedServiceAway() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
             harness.rooms.on("rooms.list", reply: Reply(.ok, .emptyArray))
@@ -310,7 +310,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("an added service with stale fields keeps nobody from GET /api/sync; once it is back, all is loaded again")
+    @Test("a plugin with stale fields keeps nobody from GET /api/sync; once it is up again, all is loaded again")
     func staleFields() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
             harness.serveRoom()

@@ -104,7 +104,7 @@ struct SlowReaderTests {
                     #expect(name == "room:presence")
                 }
             }
-            #expect(try await harness.request("GET", poller.target, as: nil).status == 400, "the session is gone")
+            #expect(try await harness.request("GET", poller.target, as: nil).status == 400, "the socket is gone")
         }
     }
 

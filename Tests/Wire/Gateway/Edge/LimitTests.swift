@@ -50,7 +50,7 @@ struct LimitTests {
         #expect(limits.first?.first?.perPerson == 300)
     }
 
-    @Test("an operator sets the rate of a limit that an added service declares")
+    @Test("an operator sets the rate of a limit that a plugin declares")
     func serviceRates() async throws {
         try await GatewayHarness.run(["--service-rates", "rare=2/1h,100/1h;other=1/1h,1/1h"]) { harness in
             harness.chat.on("chat.rare", reply: Reply())

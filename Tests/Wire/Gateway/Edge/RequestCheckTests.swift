@@ -200,7 +200,7 @@ struct RequestCheckTests {
         }
     }
 
-    @Test("an error with a code that nobody knows denies, also where a check that is away allows")
+    @Test("an error with a code that nobody knows denies, also where a check that is down allows")
     func unknownCode() async throws {
         try await GatewayHarness.run { harness in
             let guardian = try start(on: harness, whenAway: .allow)
@@ -233,7 +233,7 @@ struct RequestCheckTests {
         }
     }
 
-    @Test("any of several checks denies; the error shown is that of the first service by name, before one that is away")
+    @Test("any of several checks denies; the error shown is that of the first service by name, before one that is down")
     func several() async throws {
         try await runWithoutDeadlines { harness in
             let away = try start("alarm", on: harness, whenAway: .deny)

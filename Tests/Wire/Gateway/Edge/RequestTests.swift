@@ -134,7 +134,7 @@ struct RequestTests {
         }
     }
 
-    @Test("an unavailable service is answered 503 at once, with a retry time; when it is back it answers")
+    @Test("an unavailable service is answered 503 at once, with a retry time; when it is available it answers")
     func away() async throws {
         try await GatewayHarness.run { harness in
             harness.chat.takeDown()

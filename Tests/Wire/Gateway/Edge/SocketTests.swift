@@ -296,7 +296,7 @@ struct SocketTests {
         #expect(ack["room"]?["name"]?.string == "new")
     }
 
-    @Test("a join that has taken effect succeeds although the rooms service is away by then")
+    @Test("a join that has taken effect succeeds although the rooms service is down by then")
     func joinWhileRoomsGoes() async throws {
         let ack = try await joinDuringEvent { $0.rooms.on("rooms.get", error: .unavailable("Rooms")) }
         #expect(ack["success"]?.bool == true && ack["room"]?["id"]?.string == "r")
@@ -383,7 +383,7 @@ struct SocketTests {
         }
     }
 
-    @Test("leaving a room that is not joined succeeds while the rooms service is away")
+    @Test("leaving a room that is not joined succeeds while the rooms service is down")
     func leavesWithoutRooms() async throws {
         try await GatewayHarness.run { harness in
             harness.rooms.on("rooms.membership", error: .unavailable("Rooms"))

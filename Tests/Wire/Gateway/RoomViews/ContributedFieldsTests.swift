@@ -158,7 +158,7 @@ struct ContributedFieldsTests {
         }
     }
 
-    @Test("while the service is away, `degraded` names it: last known values stand in, or zeros")
+    @Test("while the service is down, `degraded` names it: last known values stand in, or zeros")
     func away() async throws {
         try await run { harness, talk, stars in
             stars.service.takeDown()

@@ -143,7 +143,7 @@ struct RoomListTests {
             #expect(rooms.map { $0["badges"]?["messages"]?.int } == [4, 0, 4, 0])
             #expect(try await house.list().json["data"]?.array == rooms)
             #expect(house.count == count)
-            // Values of a room that was requested by itself stay known while its service is away.
+            // Values of a room that was requested by itself stay known while its service is down.
             harness.chat.takeDown()
             let degraded = try await house.list().json
             #expect(degraded["data"]?.array == rooms && degraded["degraded"] != nil)
@@ -270,7 +270,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("while a service is away the list comes from the cache too, and it is fresh once the service is back")
+    @Test("while a service is down the list comes from the cache too, and it is fresh once the service is up again")
     func degraded() async throws {
         try await Self.run { harness, house in
             let whole = try await house.keptList()
@@ -314,7 +314,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("values answered from the cache stay known while their service is away, however many answers followed")
+    @Test("values answered from the cache stay known while their service is down, however many answers followed")
     func answeredAgain() async throws {
         try await Self.run { harness, house in
             harness.contribute(badge: 5)

@@ -20,7 +20,7 @@ final class NATSServer: Sendable {
 
     /// - Parameters:
     ///   - port: nil for a free one.
-    ///   - settings: further lines of its configuration.
+    ///   - settings: other lines of its configuration.
     static func start(port: UInt16? = nil, _ settings: String = "") async throws -> NATSServer {
         let (started, ended) = (Arrivals<Result<(UInt16, ChildProcess), any Error>>(), Gate())
         let watch: @Sendable () -> Void = {
