@@ -89,7 +89,7 @@ extension BusServer {
         }
         gauge("bus_peers", "Connections now", \.peers)
         gauge("bus_subscriptions", "Subscriptions now", \.subscriptions)
-        gauge("bus_requests_under_way", "Requests that wait for their replies now", \.requestsUnderWay)
+        gauge("bus_requests_in_flight", "Requests that wait for their replies now", \.requestsUnderWay)
         counter("bus_lines_received_total", "Lines that peers sent", \.received)
         counter("bus_messages_delivered_total", "Events and requests passed on", \.delivered)
         counter("bus_delivered_bytes_total", "Bytes of data in the events and requests passed on", \.deliveredBytes)

@@ -113,7 +113,7 @@ public struct Gateway: Component {
         metrics.counter("parlor_dropped_packets_total", "Typing and presence updates dropped for slow clients.") {
             counters.dropped.value
         }
-        metrics.gauge("parlor_pending_sockets", "Sockets that have not connected to a namespace.") {
+        metrics.gauge("parlor_unconnected_sockets", "Sockets that have not connected to a namespace.") {
             Double(counters.unconnectedSockets)
         }
         metrics.gauge("parlor_buffered_bytes", "Unfinished requests and unread answers, in bytes.") {

@@ -155,10 +155,10 @@ struct GatewayParts: Sendable {
         questions = OpenRoomQuestions(gatewayID: gatewayID, bus: node.bus, fanout: fanout)
         operators = OperatorQuestions(gatewayID: gatewayID, bus: node.bus, directory: directory, log: log)
 
-        node.metrics.gauge("parlor_kept_list_bytes", "Size of cached lists of rooms, in bytes.") {
+        node.metrics.gauge("parlor_cached_list_bytes", "Size of cached lists of rooms, in bytes.") {
             Double(cache.size)
         }
-        node.metrics.gauge("parlor_kept_field_bytes", "Size of cached fields of messages and people, in bytes.") {
+        node.metrics.gauge("parlor_cached_field_bytes", "Size of cached fields of messages and people, in bytes.") {
             Double(fieldCache.size)
         }
         node.metrics.gauge("parlor_ended_sessions", "Ended sessions whose tokens are refused.") {
