@@ -156,7 +156,7 @@ class Service:
         self.pruned = now
 
     def head(self) -> dict:
-        """Returns the position of the log's end."""
+        """Returns the position of the log's head."""
         [name] = self.db.execute("SELECT log_name FROM own").fetchone()
         seq, of_entry = self.db.execute("SELECT seq, digest FROM log ORDER BY seq DESC LIMIT 1").fetchone() or (0, 0)
         return {"databaseId": name, "seq": seq, "digest": of_entry}
@@ -187,7 +187,7 @@ class Service:
         return {"head": head, "oldest": oldest, "isKnown": known, "through": end, "entries": entries}
 
     def publish(self):
-        """Publishes entries after the commit. Followers fetch what the bus or a crash loses, once they learn the log's end."""
+        """Publishes entries after the commit. Followers fetch what the bus or a crash loses, once they learn the log's head."""
         for *_, entry in self.made:
             self.bus.send(op="pub", subject=f"{self.name}.log", data=json.loads(entry))
         self.made.clear()
@@ -202,7 +202,7 @@ class Service:
     # Others
 
     def ask(self, subject: str, data: dict):
-        """Asks another service, and returns its answer; None for the status 204. Lines that arrive before it wait in their order."""
+        """Asks another service, and returns its reply; None for the status 204. Lines that arrive before it wait in their order."""
         return self.reply_of(subject, data).get("data")
 
     def reply_of(self, subject: str, data: dict) -> dict:
@@ -215,7 +215,7 @@ class Service:
             elif line["op"] != "ping":
                 self.later.append(line)
         if "data" not in line:  # no right to it, no responder, or it took too long. The request may have been executed
-            print(f"{subject}: {line.get('code', 'the answer is malformed')}", file=sys.stderr)
+            print(f"{subject}: {line.get('code', 'the reply is malformed')}", file=sys.stderr)
             raise Refused("service_unavailable", "Try again in a moment.")
         if error := line["data"].get("error"):
             raise Refused.by_another(error)
@@ -251,7 +251,7 @@ class Service:
                     raise ValueError("the log was replaced meanwhile")
             for entry in found["entries"] if same and not from_there else []:
                 self.take(entry)
-            # Only the digest of the log's end is known. Without a digest, a replaced log is not noticed.
+            # Only the digest of the log's head is known. Without a digest, a replaced log is not noticed.
             self.go_to(from_there or (end if whole else {**end, "seq": found["through"], "digest": None}))
         if whole and not from_there:
             self.followed = end["seq"]

@@ -11,7 +11,7 @@ extension RoomsClient {
         case .recovered(let isWhole): return fresh.advance(to: cursor, isWhole: isWhole)
         case .event(let event):
             guard let roomID = event.messageRoomID else { break }
-            fresh.note(event, in: roomID, isReplayed: isAway, isOpen: open[roomID]?.isEntered == true)
+            fresh.note(event, in: roomID, isReplayed: isBehind, isOpen: open[roomID]?.isEntered == true)
         }
         return nil
     }

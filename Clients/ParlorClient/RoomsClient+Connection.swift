@@ -34,7 +34,7 @@ extension RoomsClient {
             let isPolling = fallback?.isPolling ?? false
             if isPolling, !self.isPolling { log.warning(.connection, "WebSockets do not get through") }
             log.info(.connection, "connected", ["transport": isPolling ? "polling" : "websocket"])
-        case .event: if isAway { replayedCount += 1 }
+        case .event: if isBehind { replayedCount += 1 }
         case .recovered(let isWhole):
             log.info(.connection, "caught up", ["whole": "\(isWhole)", "events": "\(replayedCount)"])
         case .joined: break

@@ -10,7 +10,8 @@ extension RoomsClient {
         let conversation =
             open[room.id]
             ?? Conversation(
-                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userID)), isAway: isAway,
+                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userID)),
+                isBehind: isBehind,
                 backing: backing, settings: conversationSettings)
         if isSignedOut { return conversation }
         conversation.onUnknownRoom = { [weak rooms] in rooms?.check(room.id) }
@@ -59,7 +60,7 @@ extension RoomsClient {
     func makeBoard(of roomID: String) -> Board {
         if let board = boards[roomID] { return board }
         let board = Board(
-            roomID: roomID, ownID: user.id, isAway: isAway, server: stoppableAPI, files: boardFiles, clock: clock)
+            roomID: roomID, ownID: user.id, isBehind: isBehind, server: stoppableAPI, files: boardFiles, clock: clock)
         board.log = log
         board.onUnknownRoom = { [weak rooms] in rooms?.check(roomID) }
         board.onSent = { [weak self, weak board] in

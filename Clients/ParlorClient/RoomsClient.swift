@@ -61,7 +61,7 @@ public final class RoomsClient {
     /// The number of events that were replayed on this connection.
     @ObservationIgnored var replayedCount = 0
     /// True without a connection, and on a new one until all missed events have arrived.
-    @ObservationIgnored var isAway = true
+    @ObservationIgnored var isBehind = true
     /// The open conversations by room, including those that are being left.
     @ObservationIgnored var open: [String: Conversation] = [:]
     /// The number of screens that show each open room; 0 while the room is being left.
@@ -368,9 +368,9 @@ public final class RoomsClient {
             connection = .connected
             isPolling = fallback?.isPolling ?? false
         case .disconnected(let failure):
-            isAway = true
+            isBehind = true
             connection = Connection(endedBy: failure)
-        case .recovered: isAway = false
+        case .recovered: isBehind = false
         case .refusedRoom, .joined: break
         case .event(let event): relay.send(event)
         }

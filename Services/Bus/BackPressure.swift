@@ -39,7 +39,7 @@ struct BackPressure {
     /// - Returns: true if the sender waits for the receiver from now on.
     mutating func noteQueued(_ count: Int, for receiver: BrokerPeer, by sender: BrokerPeer, at now: Duration) -> Bool {
         guard sender !== receiver, receiver.phase == .open, now >= receiver.noHoldBefore,
-            receiver.backlog.add(count, by: sender) > settings.maxPendingBytesBySender,
+            receiver.backlog.add(count, by: sender) > settings.maxUnsentBytesBySender,
             !receiver.backlog.held.contains(where: { $0 === sender })
         else { return false }
         if receiver.backlog.held.isEmpty { holds.append(Hold(receiver: receiver, deadline: now + settings.maxHold)) }

@@ -61,7 +61,7 @@ extension Broker {
         let (subject, data) = try passedOn(line, parsed)
         let name = try name(subject, for: .request, by: peer)
         guard !isDraining else { throw .draining }
-        guard peer.requestsUnderWay < settings.maxRequestsPerPeer else {
+        guard peer.requestsInFlight < settings.maxRequestsPerPeer else {
             throw .refused("at most \(settings.maxRequestsPerPeer) requests in progress")
         }
         counters.requests += 1
@@ -72,8 +72,8 @@ extension Broker {
         let timeout = parsed.timeout.map { min(.milliseconds($0), settings.maxTimeout) } ?? BusContext.defaultTimeout
         let reply = requests.insert(
             BrokerRequest(requester: peer, id: id, responder: subscription.peer), deadline: now + timeout)
-        peer.requestsUnderWay += 1
-        counters.requestsUnderWay += 1
+        peer.requestsInFlight += 1
+        counters.requestsInFlight += 1
         counters.delivered += 1
         counters.deliveredBytes += data.count
         let receiver = subscription.peer
@@ -111,7 +111,7 @@ extension Broker {
     }
 
     private func finish(_ request: BrokerRequest) {
-        request.requester.requestsUnderWay -= 1
-        counters.requestsUnderWay -= 1
+        request.requester.requestsInFlight -= 1
+        counters.requestsInFlight -= 1
     }
 }

@@ -134,10 +134,10 @@ final class Broker {
         guard peer.phase != .closing else { return }
         peer.append(write)
         makeReady(peer)
-        guard peer.hasPending(moreThan: settings.maxPendingBytes) else { return }
+        guard peer.hasUnsent(moreThan: settings.maxUnsentBytes) else { return }
         counters.slowConsumers += 1
         peer.dropOutbox()
-        cut(peer, BusError.slowConsumer.code, "more than \(settings.maxPendingBytes) bytes wait")
+        cut(peer, BusError.slowConsumer.code, "more than \(settings.maxUnsentBytes) bytes wait")
     }
 
     /// Answers a line that is not carried out. The answer names the request or the subscription.

@@ -116,18 +116,18 @@ final class BrokerConnection: ChannelHandler {
         self.channel = channel
         self.host = host
         peer = host.broker.connect(at: host.now)
-        peer.countHandedOver = { [weak channel] in channel?.pendingBytes ?? 0 }
+        peer.countHandedOver = { [weak channel] in channel?.unsentBytes ?? 0 }
         host.add(self)
     }
 
     /// Writes the outbox, once the kernel has taken the earlier output. So a peer that is disconnected as a
-    /// slow consumer still gets whole lines, with the reason as the last one.
+    /// slow reader still gets whole lines, with the reason as the last one.
     func flush() {
         let isClosing = peer.phase == .closing
         guard peer.handedOver == 0 || isClosing else { return }
         let bytes = peer.takeOutbox()
         if !bytes.isEmpty { channel.write(bytes) }
-        peer.handedOver = channel.pendingBytes
+        peer.handedOver = channel.unsentBytes
         if isClosing { channel.close() }
     }
 

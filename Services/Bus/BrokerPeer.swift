@@ -29,7 +29,7 @@ final class BrokerPeer {
     var lastPinged: Duration
     /// The subscriptions by the numbers that the peer chose.
     var subscriptions: [UInt64: Held] = [:]
-    var requestsUnderWay = 0
+    var requestsInFlight = 0
 
     /// Whole lines that wait to be written.
     private(set) var outbox: [UInt8] = []
@@ -91,7 +91,7 @@ final class BrokerPeer {
 
     /// Returns true if more bytes than this wait for the peer. If so, it first counts `handedOver` again, as the peer
     /// may have read since the last flush.
-    func hasPending(moreThan limit: Int) -> Bool {
+    func hasUnsent(moreThan limit: Int) -> Bool {
         guard outbox.count + handedOver > limit else { return false }
         if let countHandedOver { handedOver = countHandedOver() }
         return outbox.count + handedOver > limit

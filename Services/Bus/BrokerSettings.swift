@@ -3,11 +3,11 @@ import ParlorMessageBus
 /// A broker's limits for its peers.
 public struct BrokerSettings: Sendable {
     public var access = BrokerAccess.open
-    /// The maximum of bytes queued for one peer before it is disconnected as a slow consumer.
-    public var maxPendingBytes = BusLimits.defaultMaxPendingBytes
+    /// The maximum of bytes queued for one peer before it is disconnected as a slow reader.
+    public var maxUnsentBytes = BusLimits.defaultMaxUnsentBytes
     /// A sender waits once it has queued this many bytes for one receiver that does not read. This is an eighth of
     /// the receiver's queue, so that several senders fit into it.
-    public var maxPendingBytesBySender: Int { maxPendingBytes / 8 }
+    public var maxUnsentBytesBySender: Int { maxUnsentBytes / 8 }
     /// How long a sender waits for one receiver. A busy process reads again sooner than this, and a person hardly
     /// notices such a wait.
     public var maxHold: Duration = .milliseconds(250)
@@ -33,7 +33,7 @@ public struct BrokerSettings: Sendable {
 public struct BrokerCounters: Sendable, Equatable {
     public internal(set) var peers = 0
     public internal(set) var subscriptions = 0
-    public internal(set) var requestsUnderWay = 0
+    public internal(set) var requestsInFlight = 0
 
     public internal(set) var received = 0
     public internal(set) var delivered = 0

@@ -5,12 +5,12 @@ import ParlorServiceKit
 extension ComponentFactory {
     /// The factory of the broker, configured by its settings.
     public static let bus = ComponentFactory(
-        settings: [Setting.host, port, Setting.busTokenFile, peersFile, maxPendingBytes], peer: .operator
+        settings: [Setting.host, port, Setting.busTokenFile, peersFile, maxUnsentBytes], peer: .operator
     ) { node, _ in
         let configuration = node.configuration
         var settings = BrokerSettings()
         settings.access = try configuration.brokerAccess
-        settings.maxPendingBytes = configuration[maxPendingBytes]
+        settings.maxUnsentBytes = configuration[maxUnsentBytes]
         let log = node.log
         let server = try await BusServer.start(
             host: configuration[.host], port: configuration[port], settings: settings
@@ -36,7 +36,7 @@ extension ComponentFactory {
     private static let port = Setting(
         "BUS_PORT", oldName: "PORT", .port, default: "4150", in: .bus,
         "The port that the bus listens on; 0 picks a free one")
-    private static let maxPendingBytes = Setting(
+    private static let maxUnsentBytes = Setting(
         "BUS_MAX_PENDING_BYTES", oldName: "MAX_PENDING_BYTES", .size((2 * BusLimits.maxLine)...(1 << 30)),
         default: "8m", in: .bus,
         "Maximum bytes queued for one peer; beyond it the peer is disconnected")
@@ -89,7 +89,7 @@ extension BusServer {
         }
         gauge("bus_peers", "Connections now", \.peers)
         gauge("bus_subscriptions", "Subscriptions now", \.subscriptions)
-        gauge("bus_requests_in_flight", "Requests that wait for their replies now", \.requestsUnderWay)
+        gauge("bus_requests_in_flight", "Requests that wait for their replies now", \.requestsInFlight)
         counter("bus_lines_received_total", "Lines that peers sent", \.received)
         counter("bus_messages_delivered_total", "Events and requests passed on", \.delivered)
         counter("bus_delivered_bytes_total", "Bytes of data in the events and requests passed on", \.deliveredBytes)

@@ -29,7 +29,7 @@ extension Elements {
 }
 
 extension Elements {
-    /// The limit of ids in one question.
+    /// The limit of ids in one request.
     private static let maxIDs = 1000
 
     /// Returns which elements were not deleted, for services that keep something about elements: `{elementIds}` →

@@ -88,7 +88,7 @@ public struct Gateway: Component {
         var configuration = EdgeConfiguration(endpoints: [endpoint])
         configuration.limits = settings.edgeLimits(
             descriptors: DescriptorLimit.raise(), memory: MemoryLimit.bytes, loops: loops)
-        configuration.maxUnsentBytes = settings[GatewaySettings.maxPendingBytes]
+        configuration.maxUnsentBytes = settings[GatewaySettings.maxUnsentBytes]
         configuration.idleTimeout = settings[GatewaySettings.idleTimeout]
         configuration.trustedProxies = settings[GatewaySettings.trustedProxies] ?? []
         configuration.allowedOrigins = settings[GatewaySettings.allowedOrigins]

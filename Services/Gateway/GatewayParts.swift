@@ -27,8 +27,8 @@ struct GatewayParts: Sendable {
     private let directory: Directory
     private let presence: Presence
     private let sessions: SessionLog
-    private let questions: OpenRoomQuestions
-    private let operators: OperatorQuestions
+    private let openRooms: OpenRoomsResponder
+    private let operators: OperatorRequests
 
     /// The limit for waiting at the start. Running services reply within milliseconds. If one is missing, its
     /// requests are refused with 503, and all others served.
@@ -44,7 +44,7 @@ struct GatewayParts: Sendable {
         let requestTimeout = settings[GatewaySettings.requestTimeout]
         let showsOperations = settings[GatewaySettings.showsOperations]
         let (loop, fanout, cache, fieldCache) = (node.group.loops[0], self.fanout, self.cache, self.fieldCache)
-        let faults = AnswerFaults(log: log)
+        let faults = ReplyFaults(log: log)
         let emitters = Emitters(log: log)
         let missed = EntryFetcher(bus: node.bus, faults: faults, emitters: emitters)
         let deliveryMetrics = DeliveryMetrics(node.metrics, clock: node.clock)
@@ -102,7 +102,7 @@ struct GatewayParts: Sendable {
             composer, RoomBadges(composer: composer, cache: cache, directory: directory))
         let recovery = Recovery(
             cursors: cursors, missed: missed, events: events, limits: limits, requestTimeout: requestTimeout,
-            maxUnsentBytes: settings[GatewaySettings.maxPendingBytes], log: log)
+            maxUnsentBytes: settings[GatewaySettings.maxUnsentBytes], log: log)
         fanout.loops = node.group.loops.map { loop in
             LoopDelivery(
                 on: loop, directory: directory, events: events, recovery: recovery,
@@ -152,8 +152,8 @@ struct GatewayParts: Sendable {
         self.directory = directory
         self.presence = presence
         self.sessions = sessions
-        questions = OpenRoomQuestions(gatewayID: gatewayID, bus: node.bus, fanout: fanout)
-        operators = OperatorQuestions(gatewayID: gatewayID, bus: node.bus, directory: directory, log: log)
+        openRooms = OpenRoomsResponder(gatewayID: gatewayID, bus: node.bus, fanout: fanout)
+        operators = OperatorRequests(gatewayID: gatewayID, bus: node.bus, directory: directory, log: log)
 
         node.metrics.gauge("parlor_cached_list_bytes", "Size of cached lists of rooms, in bytes.") {
             Double(cache.size)
@@ -170,7 +170,7 @@ struct GatewayParts: Sendable {
     /// others that are known to have a log, are followed. After that it waits for the list of ended sessions. Each of
     /// these two waits lasts at most a second.
     func start(for services: Set<String>, on bus: any MessageBus, _ log: Logger) async throws {
-        try questions.start()
+        try openRooms.start()
         try presence.start()
         try directory.start()
         try operators.start()
@@ -185,7 +185,7 @@ struct GatewayParts: Sendable {
 
     /// Stops the parts, after the last client has left.
     func stop() async {
-        questions.stop()
+        openRooms.stop()
         operators.stop()
         sessions.stop()
         await directory.stop()

@@ -22,7 +22,7 @@ enum GatewaySettings {
         "Deadline of a request; after it the answer is 503, or an ack marked retryable")
     /// The minimum leaves room for a replay: its backlog, what is replayed from memory, and a large event (an element
     /// of 64 KiB).
-    static let maxPendingBytes = Setting(
+    static let maxUnsentBytes = Setting(
         "MAX_PENDING_BYTES", .size((256 << 10)...(1 << 30)), default: "1m", in: .limits,
         "Maximum bytes queued for one socket; beyond it the slow reader is disconnected")
     static let idleTimeout = Setting(
@@ -89,7 +89,7 @@ enum GatewaySettings {
         [
             Setting.host, Setting.port, trustedProxies, allowedOrigins, showsOperations, webClient, pingInterval,
             idleTimeout, Setting.data, Setting.jwtSecretFile, requiredServices, globalScope, maxConnections,
-            maxSocketsPerPerson, maxPendingBytes, maxBufferedBytes, pingTimeout, requestTimeout, checks,
+            maxSocketsPerPerson, maxUnsentBytes, maxBufferedBytes, pingTimeout, requestTimeout, checks,
             maxConnectionsPerAddress, maxSocketsPerAddress, serviceRates, Setting.rateLimits,
         ] + rates.map(\.setting)
 }

@@ -16,7 +16,7 @@ extension Messaging {
         return Reply(.ok, JSONWriter.object { $0.member("isAnswered", isAnswered) })
     }
 
-    /// The limit of ids in one question.
+    /// The limit of ids in one request.
     private static let maxIDs = 1000
 
     /// Returns which messages were not deleted, for services that keep something about messages: `{messageIds,
@@ -56,29 +56,29 @@ extension Messaging {
     static func unread(_ request: Request, on connection: any Connection) throws -> Reply {
         guard let people = request.fields["people"]?.array else { throw ServiceError.wrongType("people", "a list") }
         guard people.count <= maxPeople else { throw ServiceError.invalid("people", "has at most \(maxPeople)") }
-        let questions = try people.map { try RequestFields($0) }.map { fields in
+        let queries = try people.map { try RequestFields($0) }.map { fields in
             (userID: try fields.string("userId"), messageIDs: try fields.strings("messageIds", count: 0...maxPeople))
         }
-        guard questions.reduce(0, { $0 + $1.messageIDs.count }) <= maxPeople else {
+        guard queries.reduce(0, { $0 + $1.messageIDs.count }) <= maxPeople else {
             throw ServiceError.invalid("messageIds", "has at most \(maxPeople) for all people together")
         }
         let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))
-        let answers = try questions.map { question in
+        let results = try queries.map { query in
             // Only Push sends this request, and it can wait: before each person, let threads that handle sends run.
             ThreadPriority.giveWay()
             let found =
-                question.messageIDs.isEmpty ? [:] : try messages.unread(question.messageIDs, of: question.userID)
-            return (total: try chats.unreadTotal(of: question.userID), found: question.messageIDs.map { found[$0] })
+                query.messageIDs.isEmpty ? [:] : try messages.unread(query.messageIDs, of: query.userID)
+            return (total: try chats.unreadTotal(of: query.userID), found: query.messageIDs.map { found[$0] })
         }
         return Reply(
             .ok,
             JSONWriter.object(reservingCapacity: 1024) { json in
                 json.name("people")
-                json.array(of: answers) { json, answer in
+                json.array(of: results) { json, result in
                     json.object {
-                        $0.member("unread", answer.total)
+                        $0.member("unread", result.total)
                         $0.name("messages")
-                        $0.array(of: answer.found) { json, message in
+                        $0.array(of: result.found) { json, message in
                             guard let message else { return json.null() }
                             json.object {
                                 $0.member("seq", message.seq)

@@ -15,12 +15,12 @@ struct PeopleDirectory: Sendable {
     func people(
         _ ids: [String], asRoommates: Bool, _ context: BusContext
     ) async throws(ServiceError) -> [Person] {
-        let question = JSONWriter.object {
+        let data = JSONWriter.object {
             $0.member("ids", ids)
             $0.member("viewerSharesRooms", asRoommates)
         }
-        let reply = try await bus.ask(Subject.people, question, context, of: "Accounts")
-        guard let people = reply.data.array else { throw .noAnswer }
+        let reply = try await bus.ask(Subject.people, data, context, of: "Accounts")
+        guard let people = reply.data.array else { throw .noReply }
         return people.compactMap(Person.init)
     }
 }
@@ -34,12 +34,12 @@ struct AnswerDirectory: Sendable {
     /// - Throws: `service_unavailable` if Messaging does not reply.
     func hasAnswer(to personID: String, in roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> Bool
     {
-        let question = JSONWriter.object(reservingCapacity: roomIDs.count * 40 + 64) {
+        let data = JSONWriter.object(reservingCapacity: roomIDs.count * 40 + 64) {
             $0.member("userId", personID)
             $0.member("roomIds", roomIDs)
         }
-        let reply = try await bus.ask(Subject.answered, question, context, of: "Messaging")
-        guard let isAnswered = reply.data["isAnswered"]?.bool else { throw .noAnswer }
+        let reply = try await bus.ask(Subject.answered, data, context, of: "Messaging")
+        guard let isAnswered = reply.data["isAnswered"]?.bool else { throw .noReply }
         return isAnswered
     }
 }

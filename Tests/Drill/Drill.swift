@@ -90,7 +90,7 @@ actor Drill {
 
     private func inject(_ injected: InjectedFault) async throws {
         switch injected {
-        case .kill(let name, let away, let point): _ = await cluster.kill(name, awayFor: away, crashPoint: point)
+        case .kill(let name, let down, let point): _ = await cluster.kill(name, downFor: down, crashPoint: point)
         case .freeze(let name, let time):
             guard let process = await cluster.freeze(name) else { return }
             try await Task.sleep(for: time)

@@ -15,7 +15,7 @@ public final class Board {
     /// conflict stays on disk until ``resolve(_:overwriting:)``, or until the element is deleted.
     public private(set) var conflicts: [BoardConflict] = []
     /// True if everything shown has been fetched, and later changes arrive as events because the room is joined.
-    public var isVerified: Bool { isFetched && !isAway && isRoomJoined() }
+    public var isVerified: Bool { isFetched && !isBehind && isRoomJoined() }
     /// True while elements are being fetched.
     public private(set) var isLoading = false
     /// Why the last fetch failed; nil if it succeeded. The items stay, unless the room is gone (`room_not_found`) or
@@ -30,7 +30,7 @@ public final class Board {
     public private(set) var setAside: URL?
 
     private var isFetched = false
-    private var isAway: Bool
+    private var isBehind: Bool
     /// The number of calls of ``load()``. A fetch that began before the last call may lack changes that this call is to
     /// fetch.
     @ObservationIgnored private var wantedFetches = 0
@@ -86,12 +86,12 @@ public final class Board {
     private static let cachePause: Duration = .milliseconds(500)
 
     init(
-        roomID: String, ownID: String, isAway: Bool, server: any ElementServer, files: BoardFiles,
+        roomID: String, ownID: String, isBehind: Bool, server: any ElementServer, files: BoardFiles,
         clock: any ClientClock, makeID: @escaping @Sendable () -> String = { UUID().uuidString },
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {
         self.roomID = roomID
-        self.isAway = isAway
+        self.isBehind = isBehind
         self.server = server
         self.files = files
         self.clock = clock
@@ -118,10 +118,10 @@ public final class Board {
             send()
         case .refusedRoom, .joined: break
         case .recovered(let isWhole):
-            isAway = false
+            isBehind = false
             show()
             if !isWhole || !isFetched, isShown { load() }
-        case .disconnected: isAway = true
+        case .disconnected: isBehind = true
         case .event(let event): apply(event)
         }
     }
@@ -276,7 +276,7 @@ public final class Board {
     /// Changes the state by an event. While missed events are replayed, their changes are shown together, because each
     /// showing looks at all elements.
     private func changeSoon(_ body: (inout BoardState) -> Void) {
-        guard isAway else { return change(body) }
+        guard isBehind else { return change(body) }
         update(body)
         guard showing == nil else { return }
         showing = Task { [weak self, clock] in

@@ -13,7 +13,7 @@ extension Conversation {
             if !isFetched { beginRefresh() }
         case .recovered(let isWhole):
             show()
-            isAway = false
+            isBehind = false
             if !isWhole { losses += 1 }
             if !isWhole || !isFetched {
                 beginRefresh()
@@ -28,7 +28,7 @@ extension Conversation {
             beginRefresh()
         case .refusedRoom, .joined: break
         case .disconnected:
-            isAway = true
+            isBehind = true
             freshPage = nil
             typists.removeAll()
             showTypists()

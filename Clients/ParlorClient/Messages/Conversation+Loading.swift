@@ -151,7 +151,7 @@ extension Conversation {
         joinCount += 1
         defer {
             joinCount -= 1
-            if joinCount == 0, !isAway { show() }
+            if joinCount == 0, !isBehind { show() }
         }
         do {
             try await backing.joins.join(roomID)

@@ -77,13 +77,13 @@ public final class Conversation {
     public private(set) var version = 0
     /// True if everything shown comes from the server, and every change arrives as an event. If false, messages may be
     /// missing or out of date.
-    public var isVerified: Bool { isFetched && isJoined && !isAway }
+    public var isVerified: Bool { isFetched && isJoined && !isBehind }
     /// True once the last refresh has succeeded, until the next one starts or the room is left.
     var isFetched = false
     /// True if the last refresh could join the room. The server then sends the room's events on each connection.
     var isJoined = false
     /// True without a connection, and on a new one until all missed events have arrived.
-    var isAway: Bool
+    var isBehind: Bool
     /// The number of joins in progress. Before its ack of a join, the server sends the events since the room was left.
     @ObservationIgnored var joinCount = 0
     /// True while the shown messages are being fetched.
@@ -163,14 +163,14 @@ public final class Conversation {
     /// - Parameters:
     ///   - participantIDs: the participants of the room, all of whom have to read a message before it counts as read;
     ///     nil if unknown.
-    ///   - isAway: false if the socket is connected and `SocketUpdate.recovered` has already arrived.
+    ///   - isBehind: false if the socket is connected and `SocketUpdate.recovered` has already arrived.
     public init(
-        roomID: String, ownID: String, participantIDs: Set<String>? = nil, isAway: Bool = false, backing: Backing,
+        roomID: String, ownID: String, participantIDs: Set<String>? = nil, isBehind: Bool = false, backing: Backing,
         settings: Settings = Settings()
     ) {
         self.roomID = roomID
         self.ownID = ownID
-        self.isAway = isAway
+        self.isBehind = isBehind
         self.backing = backing
         self.settings = settings
         backoff = Backoff(from: settings.retryPause, upTo: settings.longestPause)
@@ -316,7 +316,7 @@ public final class Conversation {
     /// Changes the messages. While missed events are replayed, after a reconnect or by a join, changes are shown
     /// together: after `catchUpPause`, or when the replay is complete.
     func changeSoon(_ body: (inout MessageStore) -> Void) {
-        guard isAway || joinCount > 0 else { return change(body) }
+        guard isBehind || joinCount > 0 else { return change(body) }
         update(body)
         guard showing == nil, store.version != shownVersion else { return }
         showing = Task { [weak self, clock = backing.clock, pause = settings.catchUpPause] in

@@ -11,7 +11,7 @@
         /// Messages that were read together are all kept, so more may wait.
         private static let maxWaiting = 64
         /// The maximum of bytes that wait to be sent. Beyond it the connection fails.
-        private static let maxPendingBytes = 4 << 20
+        private static let maxUnsentBytes = 4 << 20
         private static let maxHeadBytes = 16 * 1024
 
         private let channel: Channel
@@ -38,7 +38,7 @@
         }
 
         func send(_ text: String, _ completion: Completion) {
-            if end == nil, channel.pendingBytes > Self.maxPendingBytes { fail("the server does not read") }
+            if end == nil, channel.unsentBytes > Self.maxUnsentBytes { fail("the server does not read") }
             if let end { return completion(.failure(end)) }
             frame(.text, Array(text.utf8))
             completion(.success(""))

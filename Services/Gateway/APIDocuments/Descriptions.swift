@@ -79,7 +79,7 @@ final class Descriptions: Sendable {
         do throws(ServiceError) {
             let wanted = JSONWriter.object { $0.member("description", digest) }
             let reply = try await services.ask(
-                Subject.description(of: service), wanted, as: nil, origin: origin, key: nil, isQuestion: true)
+                Subject.description(of: service), wanted, as: nil, origin: origin, key: nil, isRepeatable: true)
             if reply.data.kind == .object, reply.data.bytes.count <= ServiceDescription.maxBytes {
                 return Known(digest: digest, json: reply.data.detached)
             }

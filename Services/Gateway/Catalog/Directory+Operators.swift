@@ -69,7 +69,7 @@ extension Directory {
             state.refused.remove(service)
             return manifest
         }
-        // Another question, or a sweep, may have removed it meanwhile.
+        // Another request, or a sweep, may have removed it meanwhile.
         guard let removed else { return (catalog.manifests[service] != nil ? .announced : .unknown, nil) }
         log.info("service forgotten: an operator asked for it", ["name": service])
         onForgotten(service)

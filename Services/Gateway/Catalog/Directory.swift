@@ -42,7 +42,7 @@ package final class Directory: Sendable {
     ///   - onForgotten: called with each service that was removed, on any thread.
     package init(
         catalog: Catalog, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
-        clock: any WallClock = SystemClock(), log: Logger, faults: AnswerFaults,
+        clock: any WallClock = SystemClock(), log: Logger, faults: ReplyFaults,
         announcementPause: Duration = AnnouncementThrottle.pause, logs: any LogReceiver,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
         onHead: @escaping @Sendable (LogID, LogPosition) -> Void = { _, _ in },

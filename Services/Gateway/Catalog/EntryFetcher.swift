@@ -11,7 +11,7 @@ package struct EntryFetcher: Sendable {
     package let client: LogClient
     package let emitters: Emitters
 
-    package init(bus: any MessageBus, faults: AnswerFaults? = nil, emitters: Emitters = Emitters(log: .silent)) {
+    package init(bus: any MessageBus, faults: ReplyFaults? = nil, emitters: Emitters = Emitters(log: .silent)) {
         self.bus = bus
         self.emitters = emitters
         client = LogClient(bus, requestID: "sync", owner: "A part of this service", faults: faults)
@@ -21,7 +21,7 @@ package struct EntryFetcher: Sendable {
     /// wanted entries are known. By then the rooms of all those entries exist, so none is missing here.
     package func rooms(of caller: Caller, by deadline: LoopInstant) async throws(ServiceError) -> [String] {
         let context = BusContext(
-            requestID: "sync", caller: caller.json, timeout: deadline - .now(), key: caller.id, isQuestion: true)
+            requestID: "sync", caller: caller.json, timeout: deadline - .now(), key: caller.id, isRepeatable: true)
         return try await bus.askForAll(Subject.roomIDs, context, of: "Rooms") { _ in }.compactMap(\.string) + [""]
     }
 
@@ -49,7 +49,7 @@ package struct EntryFetcher: Sendable {
             first += Self.maxRooms
             let query = LogQuery(after: position, through: end, roomIDs: rooms)
             let context = BusContext(
-                requestID: "sync", caller: caller.json, timeout: deadline - .now(), isQuestion: true)
+                requestID: "sync", caller: caller.json, timeout: deadline - .now(), isRepeatable: true)
             let page = try await client.page(of: logID, query, context)
             guard page.isKnown, page.head.databaseID == position.databaseID else { return nil }
             entries += page.entries
@@ -83,7 +83,7 @@ package struct EntryFetcher: Sendable {
                 let last = page.entries.last?.seq
             else { return nil }
             for entry in page.entries {
-                // A service may answer anything.
+                // A service may reply anything.
                 guard entry.seq > since, entry.seq <= end.seq else { return nil }
                 bytes += entry.emissionsJSON.bytes.count
                 if start == nil || entry.seq != (entries.last?.seq ?? start?.seq ?? 0) &+ 1

@@ -31,7 +31,7 @@ final class LogFollowers: Sendable {
     private let bus: any MessageBus
     private let loop: EventLoop
     private let log: Logger
-    private let faults: AnswerFaults
+    private let faults: ReplyFaults
     private let receiver: any LogReceiver
 
     /// The least time between two replacements of the log of a service that Parlor does not require. Each closes clients'
@@ -40,7 +40,7 @@ final class LogFollowers: Sendable {
     static let settlingInterval: Duration = .milliseconds(2)
 
     /// - Parameter receiver: receives the entries of every service's log, on the loop.
-    init(bus: any MessageBus, on loop: EventLoop, log: Logger, faults: AnswerFaults, receiver: any LogReceiver) {
+    init(bus: any MessageBus, on loop: EventLoop, log: Logger, faults: ReplyFaults, receiver: any LogReceiver) {
         self.bus = bus
         self.loop = loop
         self.log = log

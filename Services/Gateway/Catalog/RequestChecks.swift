@@ -9,13 +9,13 @@ import Synchronization
 
 /// Asks services whether requests of clients may be forwarded to the services that handle them.
 ///
-/// A check that was late several times in a row counts as unanswered at once, until an answer comes in time
+/// A check that was late several times in a row counts as unanswered at once, until a reply comes in time
 /// (`CircuitBreakers`).
 package final class RequestChecks: Sendable {
     private enum Verdict: Sendable {
         case allowed
         case denied(ServiceError)
-        /// There is no valid answer.
+        /// There is no valid reply.
         case unanswered(reason: String)
     }
 
@@ -49,9 +49,9 @@ package final class RequestChecks: Sendable {
         _ checks: [ServiceCheck], _ data: JSONValue, as caller: Caller, origin: RequestOrigin, key: String?,
         completion: @escaping @Sendable (ServiceError?) -> Void
     ) {
-        let answers = Answers(count: checks.count)
+        let replies = Replies(count: checks.count)
         @Sendable func finish(_ verdict: Verdict, at index: Int) {
-            guard let verdicts = answers.note(verdict, at: index) else { return }
+            guard let verdicts = replies.note(verdict, at: index) else { return }
             completion(denial(checks, verdicts, origin))
         }
         for (index, check) in checks.enumerated() {
@@ -72,10 +72,10 @@ package final class RequestChecks: Sendable {
                 continue
             }
             context.timeout = min(context.timeout, declaration.deadline)
-            bus.request(declaration.subject, data, context) { [self] answer in
-                let verdict = Self.verdict(of: answer, isLong: data.bytes.count > BusLimits.maxLine / 2)
-                if hasTime || !answer.isLate {
-                    breakers.note(isLate: answer.isLate, declaration.subject, asked: asked)
+            bus.request(declaration.subject, data, context) { [self] reply in
+                let verdict = Self.verdict(of: reply, isLong: data.bytes.count > BusLimits.maxLine / 2)
+                if hasTime || !reply.isLate {
+                    breakers.note(isLate: reply.isLate, declaration.subject, asked: asked)
                     note(verdict, of: check, origin)
                 }
                 finish(verdict, at: index)
@@ -97,13 +97,13 @@ package final class RequestChecks: Sendable {
     }
 
     /// - Parameter isLong: true if the request is so long that it, and not the reply, is over the bus's limit.
-    private static func verdict(of answer: Result<any BusPayload, BusError>, isLong: Bool) -> Verdict {
-        switch answer {
+    private static func verdict(of reply: Result<any BusPayload, BusError>, isLong: Bool) -> Verdict {
+        switch reply {
         case .success(let payload):
             do throws(ServiceError) {
                 _ = try Reply(payload)
                 return .allowed
-            } catch  where error == .noAnswer {
+            } catch  where error == .noReply {
                 return .unanswered(reason: "malformed")
             } catch  where error.code == .internal || error.code == .serviceUnavailable {
                 // A code that the gateway does not know is read as `internal`, but it is a denial.
@@ -154,7 +154,7 @@ package final class RequestChecks: Sendable {
     }
 
     /// The verdicts of the checks of one request, until all are known.
-    private final class Answers: Sendable {
+    private final class Replies: Sendable {
         private let verdicts: Mutex<[Verdict?]>
 
         init(count: Int) { verdicts = Mutex(Array(repeating: nil, count: count)) }

@@ -12,7 +12,7 @@ package final class RequestForwarder: Sendable {
     package let bus: any MessageBus
     private let direct: any MessageBus
     private let directory: Directory
-    private let faults: AnswerFaults
+    private let faults: ReplyFaults
     /// The time limit of a request, from its arrival to its answer.
     package let requestTimeout: Duration
 
@@ -21,7 +21,7 @@ package final class RequestForwarder: Sendable {
 
     /// Batches requests if a service accepts batches (`BatchingBus`). Sockets' events are not batched, as
     /// they have to stay in order.
-    package init(bus direct: any MessageBus, directory: Directory, requestTimeout: Duration, faults: AnswerFaults) {
+    package init(bus direct: any MessageBus, directory: Directory, requestTimeout: Duration, faults: ReplyFaults) {
         bus = BatchingBus(direct) { directory.takesBatches(on: $0) }
         self.direct = direct
         self.directory = directory
@@ -39,12 +39,12 @@ package final class RequestForwarder: Sendable {
 
     /// Sends a request to a service on behalf of a caller.
     ///
-    /// - Parameter isQuestion: true if the request only reads, so that it may be repeated.
+    /// - Parameter isRepeatable: true if the request only reads, so that it may be repeated.
     package func ask(
         _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?,
-        isQuestion: Bool = false
+        isRepeatable: Bool = false
     ) async throws(ServiceError) -> Reply {
-        let context = origin.context(for: caller, key: key ?? caller?.id, isQuestion: isQuestion)
+        let context = origin.context(for: caller, key: key ?? caller?.id, isRepeatable: isRepeatable)
         return try await bus.ask(subject, data, context, of: Self.anyService, faults: faults)
     }
 
@@ -62,7 +62,7 @@ package final class RequestForwarder: Sendable {
     package func askForPages(
         _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> [Reply] {
-        let context = origin.context(for: caller, key: key ?? caller?.id, isQuestion: true)
+        let context = origin.context(for: caller, key: key ?? caller?.id, isRepeatable: true)
         return try await bus.askForPages(subject, data, context, of: Self.anyService, faults: faults)
     }
 

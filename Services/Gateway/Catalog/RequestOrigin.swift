@@ -26,9 +26,9 @@ package struct RequestOrigin: Sendable {
         return RequestOrigin(id: id, trace: trace, deadline: max(latest, now + least))
     }
 
-    package func context(for caller: Caller?, key: String? = nil, isQuestion: Bool = false) -> BusContext {
+    package func context(for caller: Caller?, key: String? = nil, isRepeatable: Bool = false) -> BusContext {
         BusContext(
             requestID: id, caller: caller?.json, timeout: timeLeft, key: key, trace: trace?.text,
-            isQuestion: isQuestion)
+            isRepeatable: isRepeatable)
     }
 }

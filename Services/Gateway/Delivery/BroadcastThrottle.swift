@@ -74,9 +74,9 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     private var isEnding = false
     private var lastVisit = LoopInstant(nanoseconds: 0)
 
-    /// The pending bytes at which events are sent even during a pause: with much more at once, every client
+    /// The delayed bytes at which events are sent even during a pause: with much more at once, every client
     /// would become a slow reader.
-    private static var maxPendingBytes: Int { 64 * 1024 }
+    private static var maxDelayedBytes: Int { 64 * 1024 }
 
     /// - Parameter isBusy: returns true while a request on the loop is unanswered.
     init(on loop: EventLoop, to receivers: Receivers, _ pacing: BroadcastPacing, isBusy: @escaping () -> Bool) {
@@ -95,7 +95,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         byteCount += packet.bytes.count
         switch state {
         case .broadcasting, .pausing:
-            if byteCount > Self.maxPendingBytes { sendAll() } else { endPauseIfAllIsDone() }
+            if byteCount > Self.maxDelayedBytes { sendAll() } else { endPauseIfAllIsDone() }
         case .ready where isEnding || receivers.count <= pacing.threshold: sendAll()
         case .ready: broadcastAtEndOfTurn()
         }

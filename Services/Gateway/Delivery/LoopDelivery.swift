@@ -326,14 +326,14 @@ package actor LoopDelivery: LoopPart {
     package func notePing(to subscriber: Subscriber.Handle) { subscriber.object.liveness.notePing(after: acks.reached) }
 
     /// Returns the sockets of this loop that have joined each of the rooms for the given person.
-    func evidence(for question: OpenRoomQuestion) -> [[SocketEvidence]] {
+    func evidence(for request: OpenRoomsRequest) -> [[SocketEvidence]] {
         let now = LoopInstant.now()
-        return question.members.map { member in
+        return request.members.map { member in
             audience.room(member.roomID).lazy.filter { $0.caller.id == member.userID }
-                .prefix(OpenRoomQuestion.maxSockets).map { subscriber in
+                .prefix(OpenRoomsRequest.maxSockets).map { subscriber in
                     SocketEvidence(
                         age: (now - subscriber.liveness.lastActiveAt).milliseconds,
-                        confirmed: subscriber.liveness.confirmed(of: question.log))
+                        confirmed: subscriber.liveness.confirmed(of: request.log))
                 }
         }
     }

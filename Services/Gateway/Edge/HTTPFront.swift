@@ -58,7 +58,7 @@ package actor HTTPFront: LoopPart {
 
     /// The length from which a response holds its slots until it is sent. A client that leaves shorter ones
     /// unread uses little memory.
-    private static let longAnswer = 64 * 1024
+    private static let longResponse = 64 * 1024
     private static let nothingHere = ServiceError(.routeNotFound, "There is nothing at this address.")
 
     package init(
@@ -211,7 +211,7 @@ package actor HTTPFront: LoopPart {
         }
         let reply = try await services.ask(
             route.subject, call.data, as: call.caller, origin: origin, key: call.roomID,
-            isQuestion: route.method == "GET")
+            isRepeatable: route.method == "GET")
         if reply.isDuplicate { limits.giveBackBytes(call.pass) }
         // Wait until this loop has sent the change's event: its sockets get it before the caller gets the answer.
         await delivery.fannedOut(reply.position, by: origin.deadline)
@@ -233,7 +233,7 @@ package actor HTTPFront: LoopPart {
 
     /// Sends a response. A long one holds its slots until the client has taken it.
     private func send(_ response: HTTPResponse, with responder: HTTPResponder, holding slots: [RequestSlots.Slot]) {
-        guard response.body.count >= Self.longAnswer else { return responder.send(response) }
+        guard response.body.count >= Self.longResponse else { return responder.send(response) }
         responder.send(response) { withExtendedLifetime(slots) {} }
     }
 }

@@ -31,7 +31,7 @@ package final class SessionLog: Sendable {
     private let loop: EventLoop
     private let clock: any WallClock
     private let log: Logger
-    private let faults: AnswerFaults?
+    private let faults: ReplyFaults?
     private let onEnd: @Sendable ([String]) -> Void
     private let state = Mutex(State())
 
@@ -39,7 +39,7 @@ package final class SessionLog: Sendable {
     ///   any thread.
     package init(
         _ ended: EndedSessions, bus: any MessageBus, on loop: EventLoop, clock: any WallClock, log: Logger,
-        faults: AnswerFaults? = nil, onEnd: @escaping @Sendable ([String]) -> Void
+        faults: ReplyFaults? = nil, onEnd: @escaping @Sendable ([String]) -> Void
     ) {
         self.ended = ended
         self.bus = bus

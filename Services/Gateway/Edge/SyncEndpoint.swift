@@ -126,7 +126,7 @@ package final class SyncEndpoint: Sendable {
         return all
     }
 
-    /// Returns the deadline of a question to a service that is not required.
+    /// Returns the deadline of a request to a service that is not required.
     private static func forOthers(_ deadline: LoopInstant) -> LoopInstant { min(deadline, .now() + maxWaitForOthers) }
 
     private func missed(

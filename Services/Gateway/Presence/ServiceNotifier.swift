@@ -185,10 +185,10 @@ actor ServiceNotifier: LoopActor {
             requestID: "presence", timeout: timeout, key: members.count == 1 ? members[0].roomID : nil)
         let asked = LoopInstant.now()
         do throws(BusError) {
-            let answer = try await bus.request(subject, data, context)
+            let reply = try await bus.request(subject, data, context)
             breakers.note(isLate: false, subject, asked: asked)
-            if (try? Reply(answer)) != nil { return true }
-            log.debug("a service was not notified of presence", ["subject": subject, "error": "\(answer.json)"])
+            if (try? Reply(reply)) != nil { return true }
+            log.debug("a service was not notified of presence", ["subject": subject, "error": "\(reply.json)"])
             return false
         } catch {
             breakers.note(isLate: error == .deadlineExceeded, subject, asked: asked)

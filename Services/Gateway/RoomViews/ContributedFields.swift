@@ -9,7 +9,7 @@ import ParlorServiceKit
 
 /// Adds services' fields to the messages and people in another service's answer.
 ///
-/// All services are asked at once, each with one question about the objects whose values are not cached. A service that
+/// All services are asked at once, each with one request about the objects whose values are not cached. A service that
 /// does not answer in time is named in `degraded`. Its last known values are used, or the fields' defaults (`zero`).
 package final class ContributedFields: Sendable {
     /// A service's values of some objects.
@@ -28,12 +28,12 @@ package final class ContributedFields: Sendable {
     private let readIndex: ReadIndex
     private let longWork: LongWork
 
-    /// The size in bytes from which an answer is written on a thread other than the loop's.
-    private static let longAnswer = 64 * 1024
+    /// The size in bytes from which a response is written on a thread other than the loop's.
+    private static let longResponse = 64 * 1024
 
     /// - Parameter rooms: knows how far logs are followed.
     package init(
-        bus: any MessageBus, faults: AnswerFaults, directory: Directory, cache: FieldCache, rooms: RoomListCache,
+        bus: any MessageBus, faults: ReplyFaults, directory: Directory, cache: FieldCache, rooms: RoomListCache,
         readIndex: ReadIndex, longWork: LongWork
     ) {
         client = ContributionClient(bus: bus, faults: faults)
@@ -52,7 +52,7 @@ package final class ContributedFields: Sendable {
         to data: JSONValue, _ kind: ShownObject, for userID: String, _ origin: RequestOrigin
     ) async -> (data: JSONValue, degraded: [String]) {
         guard !directory.catalog.contributors(to: kind).isEmpty else { return (data, []) }
-        return await longWork.run(if: data.bytes.count > Self.longAnswer) {
+        return await longWork.run(if: data.bytes.count > Self.longResponse) {
             guard let list = data.array else {
                 let (objects, degraded) = await add(to: [data], kind, for: userID, origin)
                 return (objects[0], degraded)
@@ -116,12 +116,12 @@ package final class ContributedFields: Sendable {
         var isFresh = true
         if !unknown.isEmpty {
             let asked = unknown.map { ids[$0] }
-            let answer = await client.values(
+            let reply = await client.values(
                 of: .init(kind), asked, for: userID, contributor.contribution, origin.context(for: nil), by: deadline)
-            isFresh = answer != nil
-            if let answer {
-                cache.put(answer, of: kind, asked, by: source, for: userID, asOf: moment)
-                for (index, value) in zip(unknown, answer) { values[index] = value }
+            isFresh = reply != nil
+            if let reply {
+                cache.put(reply, of: kind, asked, by: source, for: userID, asOf: moment)
+                for (index, value) in zip(unknown, reply) { values[index] = value }
             }
         }
         return Share(

@@ -9,9 +9,9 @@ import ParlorServiceClient
 struct ContributionClient: Sendable {
     /// What is asked about: rooms, messages or people.
     struct Objects: Sendable {
-        /// The member of the question with the objects' ids.
+        /// The member of the request with the objects' ids.
         let ids: String
-        /// The member of the answer with their values.
+        /// The member of the reply with their values.
         let values: String
 
         static let rooms = Objects(ids: "roomIds", values: "rooms")
@@ -22,10 +22,10 @@ struct ContributionClient: Sendable {
     }
 
     let bus: any MessageBus
-    let faults: AnswerFaults
+    let faults: ReplyFaults
     private let breakers = CircuitBreakers()
 
-    init(bus: any MessageBus, faults: AnswerFaults) { (self.bus, self.faults) = (bus, faults) }
+    init(bus: any MessageBus, faults: ReplyFaults) { (self.bus, self.faults) = (bus, faults) }
 
     /// The time limit: what comes later is useless.
     static let maxWait: Duration = .seconds(1)
@@ -62,7 +62,7 @@ struct ContributionClient: Sendable {
         }
     }
 
-    /// Returns the values as they were answered. If the request or the answer is too long for the bus, it asks about
+    /// Returns the values as they were answered. If the request or the reply is too long for the bus, it asks about
     /// half of the objects at a time.
     private func values(
         of objects: Objects, _ ids: ArraySlice<String>, for userID: String, from subject: String,
@@ -78,7 +78,7 @@ struct ContributionClient: Sendable {
             let payload = try await bus.request(subject, data, context)
             let values = (try? Reply(payload))?.data[objects.values]?.array
             guard let values, values.count == ids.count else {
-                faults.note(.noAnswer, reading: payload, on: subject, context)
+                faults.note(.noReply, reading: payload, on: subject, context)
                 return nil
             }
             return values

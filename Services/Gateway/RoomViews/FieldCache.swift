@@ -163,7 +163,7 @@ package final class FieldCache: Sendable {
         }
     }
 
-    /// Stores a service's answer.
+    /// Stores a service's reply.
     ///
     /// - Parameter moment: the result of `moment(of:)` from before the request; nil if the service's log does not
     ///   record every change. Then the values are for outages only.
@@ -171,7 +171,7 @@ package final class FieldCache: Sendable {
         _ values: [JSONValue], of kind: ShownObject, _ ids: [String], by source: Source, for viewer: String,
         asOf moment: Moment?
     ) {
-        // A slice of the answer would keep all of it in memory.
+        // A slice of the reply would keep all of it in memory.
         let values = values.map(\.detached)
         state.withLock { state in
             let epoch = state.logs[source.log]?.epoch ?? 0

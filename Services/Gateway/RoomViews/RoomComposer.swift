@@ -48,7 +48,7 @@ package final class RoomComposer: Sendable {
     }
 
     private let bus: any MessageBus
-    private let faults: AnswerFaults
+    private let faults: ReplyFaults
     private let contributions: ContributionClient
     private let directory: Directory
     private let presence: Presence
@@ -59,7 +59,7 @@ package final class RoomComposer: Sendable {
     private let longLists = Slots<String>(perKey: 4)
 
     package init(
-        bus: any MessageBus, faults: AnswerFaults, directory: Directory, presence: Presence, cache: RoomListCache,
+        bus: any MessageBus, faults: ReplyFaults, directory: Directory, presence: Presence, cache: RoomListCache,
         longWork: LongWork
     ) {
         self.bus = bus
@@ -126,20 +126,20 @@ package final class RoomComposer: Sendable {
 
     /// Returns a room as the rooms service knows it, if the context's caller may see it.
     package func base(of roomID: String, _ context: BusContext) async throws(ServiceError) -> JSONValue {
-        let question = JSONWriter.object { $0.member("roomId", roomID) }
-        return try await bus.ask(Subject.room, question, context, of: "Rooms", faults: faults).data
+        let data = JSONWriter.object { $0.member("roomId", roomID) }
+        return try await bus.ask(Subject.room, data, context, of: "Rooms", faults: faults).data
     }
 
     /// Returns several rooms as the rooms service knows them.
     ///
     /// - Throws: the error of the first that fails.
     package func bases(of roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> [JSONValue] {
-        let answers = await withTaskGroup(of: Result<JSONValue, ServiceError>.self) { group in
+        let replies = await withTaskGroup(of: Result<JSONValue, ServiceError>.self) { group in
             for id in roomIDs { group.addTask { await self.result(of: id, context) } }
             return await group.reduce(into: []) { $0.append($1) }
         }
         var bases: [JSONValue] = []
-        for answer in answers { bases.append(try answer.get()) }
+        for reply in replies { bases.append(try reply.get()) }
         return bases
     }
 

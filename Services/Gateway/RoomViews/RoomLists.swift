@@ -174,7 +174,7 @@ package final class RoomLists: Sendable {
         let list = old.cached.list
         do throws(ServiceError) {
             let bases = try await composer.bases(
-                of: old.cached.changes.keys.sorted(), viewer.origin.context(for: viewer.caller, isQuestion: true))
+                of: old.cached.changes.keys.sorted(), viewer.origin.context(for: viewer.caller, isRepeatable: true))
             let composed = try await compose(bases, for: viewer, remembering: .some)
             return await longWork.run(if: list.count > RoomComposer.maxWrittenOnLoop) {
                 list.replacing(with: composed, by: sort, degraded: old.degraded, unlogged: sources.unlogged)

@@ -10,7 +10,7 @@ final class StaleRoomCache: Sendable {
     static let generationBytes = 16 << 20
 
     /// A service's last values of a person's rooms.
-    private struct Answers: Sendable {
+    private struct Replies: Sendable {
         private var roomIDs: [String] = []
         private var values: [JSONValue] = []
         /// True if the values are slices of one reply, which they keep in memory.
@@ -60,14 +60,14 @@ final class StaleRoomCache: Sendable {
             own[roomID] = value
         }
 
-        var size: Int { Self.sizeOfAnswer + listSize + ownSize }
+        var size: Int { Self.sizeOfReply + listSize + ownSize }
 
         private static let maxOwn = 256
-        private static let sizeOfAnswer = 200
+        private static let sizeOfReply = 200
         /// Returns the size of a value in the list. An id takes some forty bytes, and sixteen in its array. A
         /// value takes some forty in addition to its own.
         private static func size(of value: JSONValue) -> Int { value.bytes.count + 96 }
-        private static func size(ofOwn value: JSONValue?) -> Int { value.map { sizeOfAnswer + size(of: $0) } ?? 0 }
+        private static func size(ofOwn value: JSONValue?) -> Int { value.map { sizeOfReply + size(of: $0) } ?? 0 }
 
         func values(of asked: [String]) -> [JSONValue?] {
             let listed = Dictionary(zip(roomIDs, values), uniquingKeysWith: { first, _ in first })
@@ -78,7 +78,7 @@ final class StaleRoomCache: Sendable {
     /// The values by person and service, so that a reply of one service does not evict the values of another
     /// that may be unavailable.
     private let state = Mutex(
-        Generations<String, [String: Answers]>(maxCount: generationSize, maxBytes: generationBytes) { services in
+        Generations<String, [String: Replies]>(maxCount: generationSize, maxBytes: generationBytes) { services in
             services.values.reduce(0) { $0 + $1.size }
         })
 
@@ -93,9 +93,9 @@ final class StaleRoomCache: Sendable {
         state.withLock { people in
             var services = people.remove(userID) ?? [:]
             if remembered == .all {
-                services[service, default: Answers()].noteAll(roomIDs, values)
+                services[service, default: Replies()].noteAll(roomIDs, values)
             } else {
-                services[service, default: Answers()].note(roomIDs, values)
+                services[service, default: Replies()].note(roomIDs, values)
             }
             people.put(services, for: userID)
         }
@@ -106,7 +106,7 @@ final class StaleRoomCache: Sendable {
 
     /// Returns the values of each room, in the given order; nil for an unknown room.
     func values(_ service: String, _ userID: String, _ roomIDs: [String]) -> [JSONValue?] {
-        let answers = state.withLock { $0.use(userID)?[service] }
-        return (answers ?? Answers()).values(of: roomIDs)
+        let replies = state.withLock { $0.use(userID)?[service] }
+        return (replies ?? Replies()).values(of: roomIDs)
     }
 }

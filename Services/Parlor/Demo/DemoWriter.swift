@@ -27,12 +27,12 @@ struct DemoWriter {
             clock.set(minutesAgo: step.minutesAgo)
             switch step.action {
             case .register(let username, let firstName):
-                let answer = try await ask("accounts.register", nil) {
+                let reply = try await ask("accounts.register", nil) {
                     $0.member("username", username)
                     $0.member("password", password)
                     $0.member("firstName", firstName)
                 }
-                guard let caller = answer["user"].flatMap(Caller.init) else { throw ServiceError.noAnswer }
+                guard let caller = reply["user"].flatMap(Caller.init) else { throw ServiceError.noReply }
                 people[username] = caller
             case .open(let key, let owner, let other, let name):
                 let room = try await ask("rooms.create", people[owner]) {

@@ -6,9 +6,9 @@ import ParlorServiceKit
 extension ParlorServices {
     /// Runs all of Parlor in one process, until a signal ends it.
     ///
-    /// - Parameter further: services of another package, which start after Parlor's own. Each needs a name of its own.
-    public static func run(with further: [any Service.Type] = []) async -> Never {
-        let services = all + further
+    /// - Parameter others: services of another package, which start after Parlor's own. Each needs a name of its own.
+    public static func run(with others: [any Service.Type] = []) async -> Never {
+        let services = all + others
         let names = services.map { $0.name }
         precondition(Set(names).count == names.count, "two services have one name: \(names.joined(separator: ", "))")
         let demo = Demo.prepareOrExit()

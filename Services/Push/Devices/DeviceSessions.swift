@@ -151,9 +151,9 @@ final class DeviceSessions: Sendable {
     }
 
     private func removeEnded(among ids: [String]) async throws {
-        let context = BusContext(requestID: "push-sessions", isQuestion: true)
-        let question = JSONWriter.object { $0.member("ids", ids) }
-        let reply = try await bus.ask(Subject.liveSessions, question, context, of: "Accounts")
+        let context = BusContext(requestID: "push-sessions", isRepeatable: true)
+        let data = JSONWriter.object { $0.member("ids", ids) }
+        let reply = try await bus.ask(Subject.liveSessions, data, context, of: "Accounts")
         guard let listed = reply.data.array else { throw ServiceError.unavailable("Accounts") }
         let live = Set(listed.compactMap(\.string))
         try await remove(ids.filter { !live.contains($0) })

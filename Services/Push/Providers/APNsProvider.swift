@@ -73,12 +73,12 @@ struct APNsProvider: PushProvider {
             switch await endpoint.client.send(request(notification, token, to: endpoint.url)) {
             case .failure(let failure): return PushOutcome(failure)
             case .success(let response):
-                let answer = APNsAnswer(response)
-                if answer.reason == APNsReasons.expiredToken, let other = tokens.replacement(for: token) {
+                let reported = APNsResponse(response)
+                if reported.reason == APNsReasons.expiredToken, let other = tokens.replacement(for: token) {
                     token = other
                     continue
                 }
-                return answer.outcome(for: notification.device.registeredAt)
+                return reported.outcome(for: notification.device.registeredAt)
             }
         }
     }

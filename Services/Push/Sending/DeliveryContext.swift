@@ -33,7 +33,7 @@ struct DeliveryContext: Sendable {
         let messages = people.map { person in
             Set(byPerson[person, default: []].lazy.filter { !$0.isBadge }.map(\.messageID)).sorted()
         }
-        let question = JSONWriter.object(reservingCapacity: 128 * jobs.count + 32) { json in
+        let data = JSONWriter.object(reservingCapacity: 128 * jobs.count + 32) { json in
             json.name("people")
             json.array(of: zip(people, messages)) { json, asked in
                 json.object {
@@ -42,13 +42,13 @@ struct DeliveryContext: Sendable {
                 }
             }
         }
-        let context = BusContext(requestID: "push-unread", timeout: Self.maxWait, isQuestion: true)
-        let reply = try await bus.ask(Subject.unread, question, context, of: "Messaging")
-        guard let answers = reply.data["people"]?.array, answers.count == people.count else { throw .noAnswer }
+        let context = BusContext(requestID: "push-unread", timeout: Self.maxWait, isRepeatable: true)
+        let reply = try await bus.ask(Subject.unread, data, context, of: "Messaging")
+        guard let results = reply.data["people"]?.array, results.count == people.count else { throw .noReply }
         var found: [String: Unread] = [:]
-        for ((person, ids), answer) in zip(zip(people, messages), answers) {
-            guard let total = answer["unread"]?.int, let states = answer["messages"]?.array, states.count == ids.count
-            else { throw .noAnswer }
+        for ((person, ids), result) in zip(zip(people, messages), results) {
+            guard let total = result["unread"]?.int, let states = result["messages"]?.array, states.count == ids.count
+            else { throw .noReply }
             let unread = zip(ids, states).compactMap { id, state in UnreadMessage(state).map { (id, $0) } }
             found[person] = Unread(total: total, messages: Dictionary(unread) { first, _ in first })
         }
@@ -59,10 +59,10 @@ struct DeliveryContext: Sendable {
     func names(of roomIDs: Set<String>) async -> [String: String] {
         guard !roomIDs.isEmpty, !unresponsive.contains(Subject.roomNames) else { return [:] }
         let ids = roomIDs.sorted()
-        let question = JSONWriter.object { $0.member("roomIds", ids) }
+        let data = JSONWriter.object { $0.member("roomIds", ids) }
         let context = BusContext(requestID: "push-names", timeout: Self.nameTimeout)
         do throws(ServiceError) {
-            let names = try await bus.ask(Subject.roomNames, question, context, of: "Rooms").data["names"]?.array ?? []
+            let names = try await bus.ask(Subject.roomNames, data, context, of: "Rooms").data["names"]?.array ?? []
             return zip(ids, names).reduce(into: [:]) { $0[$1.0] = $1.1.string }
         } catch {
             unresponsive.insert(Subject.roomNames)
@@ -74,13 +74,13 @@ struct DeliveryContext: Sendable {
 extension DeliveryContext {
     /// Returns the sockets that have the message's room open: when each was last active, and what it has certainly
     /// received. Only for jobs of messages.
-    func sockets(for jobs: [Job]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
+    func sockets(for jobs: [Job]) async -> [OpenRoomsRequest.Member: [SocketEvidence]] {
         await gateways.sockets(at: Array(Set(jobs.map(\.member))))
     }
 }
 
 extension Job {
-    var member: OpenRoomQuestion.Member { OpenRoomQuestion.Member(roomID: roomID, userID: userID) }
+    var member: OpenRoomsRequest.Member { OpenRoomsRequest.Member(roomID: roomID, userID: userID) }
 }
 
 /// The gateways and subjects that have not replied. They are not asked for a while, because waiting for them would

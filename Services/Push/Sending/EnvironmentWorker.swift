@@ -134,7 +134,7 @@ final class EnvironmentWorker: Sendable {
         // Names first: they may take a while, and do not become outdated.
         let names = await deliveryContext.names(of: Set(alerts.map(\.roomID)))
         let unread: [String: DeliveryContext.Unread]
-        let sockets: [OpenRoomQuestion.Member: [SocketEvidence]]
+        let sockets: [OpenRoomsRequest.Member: [SocketEvidence]]
         let current: [String: Claim]
         let now = clock.now()
         do {
@@ -171,7 +171,7 @@ final class EnvironmentWorker: Sendable {
     }
 
     private func decision(
-        of job: Job, _ unread: DeliveryContext.Unread, _ sockets: [OpenRoomQuestion.Member: [SocketEvidence]],
+        of job: Job, _ unread: DeliveryContext.Unread, _ sockets: [OpenRoomsRequest.Member: [SocketEvidence]],
         at now: Timestamp
     ) -> DeliveryDecision {
         if job.isBadge { return DeliveryDecision.isExpired(job, at: now) ? .drop(.expired) : .send }

@@ -21,17 +21,17 @@ final class LiveGateways: Sendable {
 
     /// Returns, for each member, the sockets of all gateways that have the room open. A gateway that does not
     /// reply counts as having none: an unnecessary notification is better than a missing one.
-    func sockets(at members: [OpenRoomQuestion.Member]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
+    func sockets(at members: [OpenRoomsRequest.Member]) async -> [OpenRoomsRequest.Member: [SocketEvidence]] {
         guard !members.isEmpty else { return [:] }
-        let question = OpenRoomQuestion(log: .messaging, members: members)
+        let request = OpenRoomsRequest(log: .messaging, members: members)
         // Asking a gateway that has died costs nothing.
         let gateways = membership.alive.filter { !unresponsive.contains($0) }
         return await withTaskGroup(of: [[SocketEvidence]]?.self) { group in
-            for id in gateways { group.addTask { await self.ask(id, question) } }
-            var found: [OpenRoomQuestion.Member: [SocketEvidence]] = [:]
-            for await answer in group {
-                guard let answer else { continue }
-                for (member, sockets) in zip(members, answer) where !sockets.isEmpty {
+            for id in gateways { group.addTask { await self.ask(id, request) } }
+            var found: [OpenRoomsRequest.Member: [SocketEvidence]] = [:]
+            for await reply in group {
+                guard let reply else { continue }
+                for (member, sockets) in zip(members, reply) where !sockets.isEmpty {
                     found[member, default: []] += sockets
                 }
             }
@@ -39,11 +39,11 @@ final class LiveGateways: Sendable {
         }
     }
 
-    private func ask(_ id: String, _ question: OpenRoomQuestion) async -> [[SocketEvidence]]? {
+    private func ask(_ id: String, _ request: OpenRoomsRequest) async -> [[SocketEvidence]]? {
         let context = BusContext(requestID: "push-open-rooms", timeout: Self.maxWait)
         do {
-            let answer = try await bus.request(Subject.openRooms(of: id), question.json, context)
-            return question.sockets(in: try Reply(answer).data)
+            let reply = try await bus.request(Subject.openRooms(of: id), request.json, context)
+            return request.sockets(in: try Reply(reply).data)
         } catch BusError.disconnected, BusError.noResponders {
             // The bus reports these errors at once, so the gateway is not set aside. The next turn asks again: the
             // bus or the gateway may have reconnected by then.

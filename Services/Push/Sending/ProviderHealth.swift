@@ -40,7 +40,7 @@ final class ProviderHealth: Sendable {
             log.error(
                 "the push provider accepts nothing: a key, a topic or an address is wrong; it is tried once a minute",
                 ["environment": environment.rawValue, "reason": reason, "detail": detail])
-        case .away(let reason, let detail):
+        case .unavailable(let reason, let detail):
             log.warning(
                 "the push provider does not answer, or accepts nothing for now",
                 ["environment": environment.rawValue, "reason": reason, "detail": detail])
@@ -78,7 +78,7 @@ private struct ProviderState {
     /// A change that is worth a log line.
     enum Change {
         case settings(reason: String, detail: String)
-        case away(reason: String, detail: String)
+        case unavailable(reason: String, detail: String)
         case well
     }
 
@@ -124,7 +124,7 @@ private struct ProviderState {
         let since = failingSince ?? now
         failingSince = since
         let isLong = max(now, pausedUntil ?? now) - since >= Self.maxWait
-        return isLong && failure.note("away") ? .away(reason: reason, detail: detail) : nil
+        return isLong && failure.note("unavailable") ? .unavailable(reason: reason, detail: detail) : nil
     }
 
     private mutating func recover(at now: ContinuousClock.Instant) -> Change? {

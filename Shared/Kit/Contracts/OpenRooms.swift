@@ -2,7 +2,7 @@ import ParlorJSON
 
 /// The request at `Subject.openRooms(of:)`. For each given room and person it asks two things: which of the person's
 /// sockets have the room open on this gateway, and which entries of the log each of these sockets certainly has.
-public struct OpenRoomQuestion: Sendable, Equatable {
+public struct OpenRoomsRequest: Sendable, Equatable {
     public struct Member: Sendable, Hashable {
         public let roomID: String
         public let userID: String
@@ -49,7 +49,7 @@ public struct OpenRoomQuestion: Sendable, Equatable {
     }
 
     /// Encodes a reply: for each member, in order, its sockets.
-    public static func answer(_ sockets: [[SocketEvidence]]) -> JSONValue {
+    public static func reply(_ sockets: [[SocketEvidence]]) -> JSONValue {
         JSONWriter.value(reservingCapacity: 32 * sockets.count + 16) { json in
             json.array(of: sockets) { json, sockets in
                 json.array(of: sockets) { json, socket in
@@ -63,8 +63,8 @@ public struct OpenRoomQuestion: Sendable, Equatable {
     }
 
     /// Parses a reply; nil if it does not answer this request.
-    public func sockets(in answer: JSONValue) -> [[SocketEvidence]]? {
-        guard let rooms = answer.array, rooms.count == members.count else { return nil }
+    public func sockets(in reply: JSONValue) -> [[SocketEvidence]]? {
+        guard let rooms = reply.array, rooms.count == members.count else { return nil }
         return rooms.map { $0.array?.compactMap(SocketEvidence.init) ?? [] }
     }
 }

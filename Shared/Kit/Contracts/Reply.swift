@@ -58,7 +58,7 @@ public struct Reply: Sendable {
     ///
     /// - Throws: the service's `ServiceError`; `internal` if the JSON is neither.
     public init(_ json: JSONValue) throws(ServiceError) {
-        guard let object = json.object else { throw .noAnswer }
+        guard let object = json.object else { throw .noReply }
         if let error = object["error"]?.object {
             throw ServiceError(
                 ErrorCode(error) ?? .internal, error["message"]?.string ?? "Something went wrong.",
@@ -67,7 +67,7 @@ public struct Reply: Sendable {
         // Nothing is sent with a 204, so its data may be absent.
         guard let status = object["status"]?.int.flatMap(Status.init),
             let data = object["data"] ?? (status == .noContent ? .null : nil)
-        else { throw .noAnswer }
+        else { throw .noReply }
         self.init(status, data, page: object["page"], isDuplicate: object["duplicate"]?.bool ?? false)
         if let log = object["stream"]?.string.flatMap(LogID.init(name:)), let seq = object["seq"]?.int {
             position = EntryPosition(log: log, seq: seq)

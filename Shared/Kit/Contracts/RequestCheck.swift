@@ -6,7 +6,7 @@ import ParlorJSON
 /// The check gets the data and the caller of the request that it precedes. A check before a subject with a
 /// confidential route (`Route.isConfidential`) has no effect, because requests there may have passwords and tokens.
 public struct RequestCheck: Sendable, Equatable {
-    /// What happens to a request whose check has no valid answer in time.
+    /// What happens to a request whose check has no valid reply in time.
     public enum WhenAway: String, Sendable {
         case allow
         /// The request is answered with `service_unavailable`.

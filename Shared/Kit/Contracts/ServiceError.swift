@@ -107,7 +107,7 @@ public struct ServiceError: Error, Sendable, Equatable {
     private static let unavailableFor = 1
 
     /// The error for a malformed reply of another service. Such a reply counts as none.
-    public static let noAnswer = ServiceError(.internal, "A service gave no answer.")
+    public static let noReply = ServiceError(.internal, "A service gave no valid reply.")
 
     public static func unavailable(_ what: String) -> ServiceError {
         ServiceError(.serviceUnavailable, "\(what) cannot be reached right now. Try again in a moment.")

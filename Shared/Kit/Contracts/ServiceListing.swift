@@ -1,12 +1,12 @@
 import ParlorJSON
 
-/// An operator's question to all gateways, on `Subject.listServices` or `Subject.forgetService`.
-public struct OperatorQuestion: Sendable, Equatable {
-    /// The id of the question, which is in each answer.
+/// An operator's request to all gateways, on `Subject.listServices` or `Subject.forgetService`.
+public struct OperatorRequest: Sendable, Equatable {
+    /// The id of the request, which is in each reply.
     public let id: String
-    /// The service in question; nil for all services.
+    /// The service; nil for all services.
     public let service: String?
-    /// True if the answer lists the names of routes, events, badges and fields. Otherwise it only counts them.
+    /// True if the reply lists the names of routes, events, badges and fields. Otherwise it only counts them.
     public let wantsNames: Bool
 
     private static let maxIDBytes = 64
@@ -35,10 +35,10 @@ public struct OperatorQuestion: Sendable, Equatable {
     }
 }
 
-/// A gateway's answer to `Subject.listServices`: one report for each service, and a last report with the number of
+/// A gateway's reply to `Subject.listServices`: one report for each service, and a last report with the number of
 /// services. So whoever asks notices that a report is missing.
 public struct ServiceReport: Sendable, Equatable {
-    public let question: String
+    public let requestID: String
     /// The gateway's id, which is also in its heartbeat.
     public let gateway: String
     /// The gateway's instance: the host's name and the process's id.
@@ -50,8 +50,8 @@ public struct ServiceReport: Sendable, Equatable {
         case end(count: Int)
     }
 
-    public init(question: String, gateway: String, instance: String, _ content: Content) {
-        self.question = question
+    public init(requestID: String, gateway: String, instance: String, _ content: Content) {
+        self.requestID = requestID
         self.gateway = gateway
         self.instance = instance
         self.content = content
@@ -59,7 +59,7 @@ public struct ServiceReport: Sendable, Equatable {
 
     public var json: JSONValue {
         JSONWriter.object {
-            $0.member("question", question)
+            $0.member("question", requestID)
             $0.member("gateway", gateway)
             $0.member("instance", instance)
             switch content {
@@ -71,7 +71,7 @@ public struct ServiceReport: Sendable, Equatable {
 
     /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
-        guard let object = json.object, let question = object["question"]?.string,
+        guard let object = json.object, let requestID = object["question"]?.string,
             let gateway = object["gateway"]?.string, let instance = object["instance"]?.string
         else { return nil }
         let content: Content? =
@@ -81,7 +81,7 @@ public struct ServiceReport: Sendable, Equatable {
                 object["service"].flatMap(KnownService.init).map { .service($0) }
             }
         guard let content else { return nil }
-        self.init(question: question, gateway: gateway, instance: instance, content)
+        self.init(requestID: requestID, gateway: gateway, instance: instance, content)
     }
 }
 
@@ -217,7 +217,7 @@ public struct ServiceOffer: Sendable, Equatable {
     }
 }
 
-/// A gateway's answer to `Subject.forgetService`.
+/// A gateway's reply to `Subject.forgetService`.
 public struct ForgettingReport: Sendable, Equatable {
     public enum Outcome: String, Sendable {
         /// The gateway has removed the service, and its file of manifests no longer has it.
@@ -232,15 +232,15 @@ public struct ForgettingReport: Sendable, Equatable {
         case unknown
     }
 
-    public let question: String
+    public let requestID: String
     public let gateway: String
     public let instance: String
     public let outcome: Outcome
     /// What the service had offered, with its names; nil if nothing was removed.
     public let offer: ServiceOffer?
 
-    public init(question: String, gateway: String, instance: String, _ outcome: Outcome, offer: ServiceOffer? = nil) {
-        self.question = question
+    public init(requestID: String, gateway: String, instance: String, _ outcome: Outcome, offer: ServiceOffer? = nil) {
+        self.requestID = requestID
         self.gateway = gateway
         self.instance = instance
         self.outcome = outcome
@@ -249,7 +249,7 @@ public struct ForgettingReport: Sendable, Equatable {
 
     public var json: JSONValue {
         JSONWriter.object {
-            $0.member("question", question)
+            $0.member("question", requestID)
             $0.member("gateway", gateway)
             $0.member("instance", instance)
             $0.member("outcome", outcome.rawValue)
@@ -259,12 +259,12 @@ public struct ForgettingReport: Sendable, Equatable {
 
     /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
-        guard let object = json.object, let question = object["question"]?.string,
+        guard let object = json.object, let requestID = object["question"]?.string,
             let gateway = object["gateway"]?.string, let instance = object["instance"]?.string,
             let outcome = object["outcome"]?.string.flatMap(Outcome.init)
         else { return nil }
         self.init(
-            question: question, gateway: gateway, instance: instance, outcome,
+            requestID: requestID, gateway: gateway, instance: instance, outcome,
             offer: object["offer"].flatMap(ServiceOffer.init))
     }
 }

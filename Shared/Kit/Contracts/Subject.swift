@@ -13,17 +13,17 @@ public enum Subject {
     /// `status`.
     public static let statusRequest = "status.wanted"
     public static let status = "status.told"
-    /// The subject on which an operator asks all gateways what services they know, with an `OperatorQuestion`. Each
-    /// gateway publishes its answer on `serviceReports`: several `ServiceReport`s.
+    /// The subject on which an operator asks all gateways what services they know, with an `OperatorRequest`. Each
+    /// gateway publishes its reply on `serviceReports`: several `ServiceReport`s.
     public static let listServices = "services.list"
     public static let serviceReports = "gateways.services"
-    /// The subject on which an operator asks all gateways to remove a service, with an `OperatorQuestion`; each
+    /// The subject on which an operator asks all gateways to remove a service, with an `OperatorRequest`; each
     /// publishes a `ForgettingReport` on `forgettingReports`.
     public static let forgetService = "services.forget"
     public static let forgettingReports = "gateways.forgotten"
     /// The subject of a gateway's heartbeat: its id, every 800 ms.
     public static let gatewayAlive = "gateways.alive"
-    /// Returns the subject on which a gateway is asked who has rooms open there. The request is an `OpenRoomQuestion`.
+    /// Returns the subject on which a gateway is asked who has rooms open there. The request is an `OpenRoomsRequest`.
     public static func openRooms(of gateway: String) -> String { "gateways.\(gateway).open" }
 
     /// Returns the subject of an event log, where entries are published as they are committed.

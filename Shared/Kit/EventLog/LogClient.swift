@@ -9,13 +9,13 @@ public struct LogClient: Sendable {
     private let bus: any MessageBus
     private let requestID: String
     private let owner: String
-    private let faults: AnswerFaults?
+    private let faults: ReplyFaults?
 
     /// - Parameters:
     ///   - requestID: the id of the requests, for log lines.
     ///   - owner: the name of the owner in an error message: "Messaging".
     ///   - faults: notes replies that are late, too long for the bus, or malformed.
-    public init(_ bus: any MessageBus, requestID: String, owner: String, faults: AnswerFaults? = nil) {
+    public init(_ bus: any MessageBus, requestID: String, owner: String, faults: ReplyFaults? = nil) {
         self.bus = bus
         self.requestID = requestID
         self.owner = owner
@@ -24,7 +24,7 @@ public struct LogClient: Sendable {
 
     /// Returns the context for a request that is not made on behalf of another one.
     public func context(within timeout: Duration = BusContext.defaultTimeout) -> BusContext {
-        BusContext(requestID: requestID, timeout: timeout, isQuestion: true)
+        BusContext(requestID: requestID, timeout: timeout, isRepeatable: true)
     }
 
     /// Requests a page of a log.
@@ -48,14 +48,14 @@ public struct LogClient: Sendable {
         completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
     ) {
         let (subject, data, context) = (Subject.logPage(of: logID), query.json, context ?? self.context())
-        let reader = AnswerReader(subject, data, context, of: owner, faults: faults)
-        bus.request(subject, data, context) { [self] answer in
+        let reader = ReplyReader(subject, data, context, of: owner, faults: faults)
+        bus.request(subject, data, context) { [self] reply in
             // The owner does not know how much the bus carries: a NATS server may carry less than Parlor's own bus.
-            if case .failure(.lineTooLong) = answer, let shorter = query.halved {
+            if case .failure(.lineTooLong) = reply, let shorter = query.halved {
                 return page(of: logID, shorter, context, completion: completion)
             }
             completion(
-                reader.read(answer) { payload throws(ServiceError) in
+                reader.read(reply) { payload throws(ServiceError) in
                     guard let page = try LogPage(payload) else { throw malformed(subject, context) }
                     if page.malformedCount > 0 {
                         let detail = "between \(query.since + 1) and \(page.through)"
@@ -68,9 +68,9 @@ public struct LogClient: Sendable {
 
     /// Requests a page of a snapshot (`forEachSnapshotPage`).
     func snapshotPage(of logID: LogID, cursor: String?) async throws(ServiceError) -> SnapshotPage {
-        let question = JSONWriter.object { if let cursor { $0.member("cursor", cursor) } }
+        let data = JSONWriter.object { if let cursor { $0.member("cursor", cursor) } }
         let (subject, context) = (Subject.snapshot(of: logID), context())
-        let reply = try await bus.ask(subject, question, context, of: owner, faults: faults)
+        let reply = try await bus.ask(subject, data, context, of: owner, faults: faults)
         guard let page = SnapshotPage(reply) else { throw malformed(subject, context) }
         return page
     }
@@ -93,18 +93,18 @@ public struct LogClient: Sendable {
         of logs: [LogID], within timeout: Duration = BusContext.defaultTimeout
     ) async -> [LogID: LogPosition] {
         guard !logs.isEmpty else { return [:] }
-        // Not a task for each: the last answer alone resumes the caller.
+        // Not a task for each: the last reply alone resumes the caller.
         return await withCheckedContinuation { continuation in
-            let answers = HeadAnswers(logs.count, continuation)
+            let replies = HeadReplies(logs.count, continuation)
             for logID in logs {
-                page(of: logID, .head, context(within: timeout)) { answers.take(try? $0.get().head, of: logID) }
+                page(of: logID, .head, context(within: timeout)) { replies.take(try? $0.get().head, of: logID) }
             }
         }
     }
 }
 
-/// The answers to questions for the heads of logs, until all are there.
-private final class HeadAnswers: Sendable {
+/// The replies to requests for the heads of logs, until all are there.
+private final class HeadReplies: Sendable {
     private struct State {
         var heads: [LogID: LogPosition] = [:]
         var missing: Int

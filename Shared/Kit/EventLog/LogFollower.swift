@@ -74,7 +74,7 @@ public actor LogFollower: LoopActor {
     ///     is first known, and when the log was replaced by that of another database or of a restored backup.
     ///     Never called after `stop`, like `deliver`.
     public init(
-        _ logID: LogID, bus: any MessageBus, on loop: EventLoop, log: Logger, faults: AnswerFaults? = nil,
+        _ logID: LogID, bus: any MessageBus, on loop: EventLoop, log: Logger, faults: ReplyFaults? = nil,
         lookingEvery lookInterval: Duration? = nil, restartInterval: Duration = .zero,
         deliver: @escaping @Sendable ([LogEntry]) -> Void,
         onStart: @escaping @Sendable (LogPosition) -> Void = { _ in }
@@ -82,7 +82,7 @@ public actor LogFollower: LoopActor {
         self.logID = logID
         self.bus = bus
         client = LogClient(
-            bus, requestID: "follow-\(logID)", owner: logID.service, faults: faults ?? AnswerFaults(log: log))
+            bus, requestID: "follow-\(logID)", owner: logID.service, faults: faults ?? ReplyFaults(log: log))
         self.loop = loop
         self.log = log
         self.lookInterval = lookInterval
@@ -130,9 +130,9 @@ public actor LogFollower: LoopActor {
         guard let lookInterval, !isStopped else { return }
         let next = loop.now + lookInterval
         // An instance that has just ended must not delay the next request.
-        client.page(of: logID, .head, client.context(within: lookInterval * 4 / 5)) { [weak self] answer in
+        client.page(of: logID, .head, client.context(within: lookInterval * 4 / 5)) { [weak self] reply in
             self?.enqueue { follower in
-                if case .success(let page) = answer { follower.noteHead(page.head) }
+                if case .success(let page) = reply { follower.noteHead(page.head) }
                 follower.loop.schedule(after: max(next - follower.loop.now, .zero), follower.weakly { $0.look() })
             }
         }
@@ -223,42 +223,42 @@ public actor LogFollower: LoopActor {
         guard cursor.isBehind || mustVerify, !isFetching, !isStopped, let last = cursor.last else { return }
         isFetching = true
         let digest = known?.seq == last ? known?.digest : nil
-        let question = Question(
+        let query = Query(
             since: last, databaseID: databaseID, highest: cursor.highest, verifies: mustVerify)
-        client.page(of: logID, LogQuery(since: last, digest: digest)) { [self] answer in
-            enqueue { $0.fetched(answer, to: question) }
+        client.page(of: logID, LogQuery(since: last, digest: digest)) { [self] reply in
+            enqueue { $0.fetched(reply, to: query) }
         }
     }
 
     /// What was known when a page was requested.
-    private struct Question {
+    private struct Query {
         let since: Int
         let databaseID: String?
         /// The last entry that somebody had named.
         let highest: Int
-        /// True if the answer is to show whether the log still has what was delivered.
+        /// True if the reply is to show whether the log still has what was delivered.
         let verifies: Bool
     }
 
-    private func fetched(_ answer: Result<LogPage, ServiceError>, to question: Question) {
-        let since = question.since
+    private func fetched(_ reply: Result<LogPage, ServiceError>, to query: Query) {
+        let since = query.since
         isFetching = false
         guard !isStopped else { return }
         // The request was about the previous database, and its reply says nothing about this one.
-        guard question.databaseID == databaseID else { return fetchIfBehind(after: Self.maxWait) }
+        guard query.databaseID == databaseID else { return fetchIfBehind(after: Self.maxWait) }
         // After an error the owner is asked again, if it still has to be.
-        guard case .success(let page) = answer else { return fetchIfBehind(after: Self.retryInterval) }
+        guard case .success(let page) = reply else { return fetchIfBehind(after: Self.retryInterval) }
         guard page.head.databaseID == databaseID else { return noteHead(page.head) }
         // Pruned entries are gone, but the log is still the same.
         guard page.isKnown || since < page.oldest else { return restart(at: page.head) }
-        if question.verifies { mustVerify = false }
+        if query.verifies { mustVerify = false }
         handOn(ready(of: page.entries))
         // Malformed entries at the end of a page would be requested again and again.
         if page.malformedCount > 0 { handOn(cursor.skip(to: page.through)) }
         cursor.expect(page.head.seq)
         // If nobody has named a later entry since the request, the owner's head is right. Stop
         // waiting for later ones: they never existed.
-        if cursor.highest == question.highest { cursor.settle(at: page.head.seq) }
+        if cursor.highest == query.highest { cursor.settle(at: page.head.seq) }
         guard let last = cursor.last, last > since else { return fetchIfBehind(after: Self.retryInterval) }
         if last < page.head.seq { fetch() } else { fetchIfBehind(after: Self.maxWait) }
     }

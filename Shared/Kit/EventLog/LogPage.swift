@@ -119,11 +119,11 @@ extension JSONValue {
     var logNumber: Int? { int.flatMap { (0..<(1 << 53)).contains($0) ? $0 : nil } }
 }
 
-// MARK: As a service's answer
+// MARK: As a service's reply
 
 extension LogPage {
     /// A page as a reply: the page itself on a bus within the process, a `Reply` on the wire.
-    public struct Answer: BusPayload {
+    public struct Payload: BusPayload {
         let page: LogPage
 
         public init(_ page: LogPage) { self.page = page }
@@ -136,8 +136,8 @@ extension LogPage {
     ///
     /// - Throws: the owner's error.
     init?(_ payload: any BusPayload) throws(ServiceError) {
-        if let answer = payload as? Answer {
-            self = answer.page
+        if let local = payload as? Payload {
+            self = local.page
         } else {
             self.init(try Reply(payload).data)
         }

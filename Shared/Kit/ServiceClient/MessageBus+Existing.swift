@@ -2,7 +2,7 @@ import ParlorContracts
 import ParlorJSON
 import ParlorMessageBus
 
-/// The number of ids in one question, and their size in bytes. A client may have sent long ones.
+/// The number of ids in one request, and their size in bytes. A client may have sent long ones.
 private let (maxIDs, maxBytes) = (1000, 128 * 1024)
 
 // For services that store something about messages or elements.
@@ -10,8 +10,8 @@ extension MessageBus {
     /// Returns those of the messages that exist and were not deleted.
     ///
     /// - Parameters:
-    ///   - ids: any number of them. At most 1,000 are in a request. The requests follow one another, so the answer is not
-    ///     of one moment.
+    ///   - ids: any number of them. At most 1,000 are in a request. The requests follow one another, so the result is
+    ///     not of one moment.
     ///   - roomID: the room in which they have to be; nil for any.
     ///   - context: its timeout is for each request.
     /// - Throws: the errors of `ask`; `internal_error` if a reply is malformed.
@@ -40,12 +40,12 @@ extension MessageBus {
             }
             let asked = rest.prefix(count)
             rest = rest.dropFirst(count)
-            let question = JSONWriter.object {
+            let data = JSONWriter.object {
                 if let roomID { $0.member("roomId", roomID) }
                 $0.member(member, asked)
             }
-            let reply = try await ask(subject, question, context, of: owner)
-            guard let found = reply.data[member]?.array else { throw .noAnswer }
+            let reply = try await ask(subject, data, context, of: owner)
+            guard let found = reply.data[member]?.array else { throw .noReply }
             existing.formUnion(found.lazy.compactMap(\.string))
         }
         return existing

@@ -13,7 +13,7 @@ extension MessageBus {
     ///   the bus, such as no responder, or no reply by the context's deadline. The request may then have been
     ///   performed, and a retry may help.
     public func ask(
-        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: ReplyFaults? = nil
     ) async throws(ServiceError) -> Reply {
         let result: Result<Reply, ServiceError> = await withCheckedContinuation { continuation in
             ask(subject, data, context, of: owner, faults: faults) { continuation.resume(returning: $0) }
@@ -24,12 +24,12 @@ extension MessageBus {
     /// Sends a request for callers that must not suspend. The completion is called once, maybe before this
     /// returns, on the bus's thread for completions. It must not block.
     public func ask(
-        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil,
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: ReplyFaults? = nil,
         completion: @escaping @Sendable (Result<Reply, ServiceError>) -> Void
     ) {
-        let reader = AnswerReader(subject, data, context, of: owner, faults: faults)
-        request(subject, data, context) { answer in
-            completion(reader.read(answer) { payload throws(ServiceError) in try Reply(payload) })
+        let reader = ReplyReader(subject, data, context, of: owner, faults: faults)
+        request(subject, data, context) { reply in
+            completion(reader.read(reply) { payload throws(ServiceError) in try Reply(payload) })
         }
     }
 
@@ -42,7 +42,7 @@ extension MessageBus {
     /// - Returns: the replies, in order; at least one.
     /// - Throws: the errors of `ask`. A partial list is never returned.
     public func askForPages(
-        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: ReplyFaults? = nil
     ) async throws(ServiceError) -> [Reply] {
         let deadline = ContinuousClock.now + context.timeout
         var context = context
@@ -51,11 +51,11 @@ extension MessageBus {
             context.timeout = ContinuousClock.now.duration(to: deadline)
             // A bus in this process may deliver a reply however late it is.
             guard context.timeout > .zero else { throw .unavailable(owner) }
-            let question = JSONWriter.object {
+            let next = JSONWriter.object {
                 $0.members(of: data)
                 $0.member("cursor", cursor)
             }
-            pages.append(try await ask(subject, question, context, of: owner, faults: faults))
+            pages.append(try await ask(subject, next, context, of: owner, faults: faults))
         }
         return pages
     }
@@ -69,7 +69,7 @@ extension MessageBus {
     ) async throws(ServiceError) -> [JSONValue] {
         var items: [JSONValue] = []
         for page in try await askForPages(subject, JSONWriter.object(write), context, of: owner) {
-            guard let found = page.data.array else { throw .noAnswer }
+            guard let found = page.data.array else { throw .noReply }
             items += found
         }
         return items

@@ -310,7 +310,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
         close(.slowReader)
     }
 
-    /// Returns true if the client does not take its output, and further bytes would exceed the limit.
+    /// Returns true if the client does not take its output, and more bytes would exceed the limit.
     ///
     /// The answers to a burst of a client's own come in one turn. They count only once the kernel could take them. A client
     /// that takes some of its output, or polls, may have four times as much.

@@ -137,7 +137,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         // A released connection counts nothing: its channel has another handler.
         if isReleased { return true }
         return buffer.count(
-            unread: channel.isStalled ? channel.pendingCost : 0,
+            unread: channel.isStalled ? channel.unsentCost : 0,
             taken: parser.heldBytes(with: input.held) + (exchange?.bytes ?? 0),
             coming: exchange == nil ? parser.unfinished ?? input.held?.request : nil)
     }
@@ -215,7 +215,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     }
 
     /// True if the client has not read its answers.
-    private var isUnread: Bool { channel.pendingCost > Self.maxUnreadCost }
+    private var isUnread: Bool { channel.unsentCost > Self.maxUnreadCost }
 
     private func rest(until wakeUp: (@escaping () -> Void) -> Void) {
         isResting = true
@@ -304,7 +304,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         deadline.end()
         edge.noteBusy(self)
         // The unread bytes belong to an earlier answer.
-        buffer.begin(request, isUnread: channel.pendingCost > 0)
+        buffer.begin(request, isUnread: channel.unsentCost > 0)
         exchange = HTTPExchange(
             id: exchangeCount, requestID: RequestID.of(request, randomness: edge.randomness),
             keepsAlive: request?.keepAlive ?? false, isHead: request?.method == "HEAD",

@@ -200,7 +200,7 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     /// True if the client does not read its answers, in which case its messages are not read either.
-    private var isUnread: Bool { channel.pendingCost > edge.configuration.maxUnsentBytes / 2 }
+    private var isUnread: Bool { channel.unsentCost > edge.configuration.maxUnsentBytes / 2 }
 
     private func rest(until wakeUp: (@escaping () -> Void) -> Void) {
         isResting = true
@@ -216,7 +216,7 @@ final class WebSocketConnection: ChannelHandler {
     private func countBytes() -> Bool {
         if isReleased { return true }
         return edge.count(
-            parser.bufferedBytes + (channel.isStalled ? channel.pendingCost : 0), of: client.subscriber,
+            parser.bufferedBytes + (channel.isStalled ? channel.unsentCost : 0), of: client.subscriber,
             in: &counted, as: standing) == nil
     }
 
@@ -226,7 +226,7 @@ final class WebSocketConnection: ChannelHandler {
 
     // MARK: Writing
 
-    var unsentCost: Int { channel.pendingCost }
+    var unsentCost: Int { channel.unsentCost }
 
     /// Offers the output of this turn to the kernel, before its end.
     ///
@@ -279,7 +279,7 @@ final class WebSocketConnection: ChannelHandler {
         }
     }
 
-    /// Sends a close frame, then closes once the pending output is written. The client's own close frame is
+    /// Sends a close frame, then closes once the unsent output is written. The client's own close frame is
     /// read and dropped.
     func close(_ code: CloseCode, reason: String = "") { close(code.rawValue, reason: reason) }
 
@@ -290,7 +290,7 @@ final class WebSocketConnection: ChannelHandler {
         channel.close()
     }
 
-    /// Closes at once and drops the pending output.
+    /// Closes at once and drops the unsent output.
     func abort() {
         isClosing = true
         channel.abort()

@@ -14,7 +14,7 @@ public enum BusLimits {
 
     /// The limit of queued bytes of a connection: eight of the longest lines. At the limit, a client refuses to send,
     /// and a broker closes the connection.
-    public static let defaultMaxPendingBytes = 8 << 20
+    public static let defaultMaxUnsentBytes = 8 << 20
 
     /// The space beyond the limit of queued bytes for lines which report that a reply did not fit (`slow_consumer`
     /// with an `id`). It holds about four thousand of them.

@@ -82,18 +82,18 @@ public struct BusContext: Sendable {
     /// True if the request only reads, and so may be repeated. A bus that does not report lost responders (NATS)
     /// sends it again after a second without a reply. If a repetition finds no responder, the next one follows a
     /// second later. When many requests are late, only some are repeated. The responder does not see this flag.
-    public var isQuestion: Bool
+    public var isRepeatable: Bool
 
     public init(
         requestID: String, caller: JSONValue? = nil, timeout: Duration = BusContext.defaultTimeout, key: String? = nil,
-        trace: String? = nil, isQuestion: Bool = false
+        trace: String? = nil, isRepeatable: Bool = false
     ) {
         self.requestID = requestID
         self.caller = caller
         self.timeout = timeout
         self.key = key
         self.trace = trace
-        self.isQuestion = isQuestion
+        self.isRepeatable = isRepeatable
     }
 
     /// The default timeout: longer than any healthy reply takes, and short enough for a waiting person.

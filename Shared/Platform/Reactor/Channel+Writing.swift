@@ -3,7 +3,7 @@ extension Channel {
     /// output.
     ///
     /// A broadcast writes the same array to many channels, at a few nanoseconds each. There is no limit here:
-    /// the caller has to check `pendingCost`. After `close()` bytes are dropped.
+    /// the caller has to check `unsentCost`. After `close()` bytes are dropped.
     public func write(_ bytes: [UInt8]) {
         loop.preconditionCurrent()
         guard state == .open, !bytes.isEmpty else { return }
@@ -21,13 +21,13 @@ extension Channel {
     }
 
     /// The number of queued bytes that the kernel has not taken.
-    public var pendingBytes: Int {
+    public var unsentBytes: Int {
         loop.preconditionCurrent()
         return output.queue.byteCount
     }
 
     /// The approximate memory of the queued output. Use it for limits: even the smallest piece has an overhead.
-    public var pendingCost: Int {
+    public var unsentCost: Int {
         loop.preconditionCurrent()
         return output.queue.cost
     }
@@ -38,14 +38,14 @@ extension Channel {
         return output.isBlocked
     }
 
-    /// The instant since which the kernel has taken none of the pending output, because the peer does not
+    /// The instant since which the kernel has taken none of the unsent output, because the peer does not
     /// read; nil if output flows.
     public var stalledSince: LoopInstant? {
         loop.preconditionCurrent()
         return output.blockedSince
     }
 
-    /// Writes the pending output, as far as the kernel takes it. The end of each turn does so by itself.
+    /// Writes the unsent output, as far as the kernel takes it. The end of each turn does so by itself.
     public func flush() {
         isFlushQueued = false
         guard state == .open || state == .closing, !output.isBlocked, !output.queue.isEmpty else { return }

@@ -8,7 +8,7 @@ import Glibc
 /// A reference may be passed to any thread. Every public member except `loop` and `peer` checks that it is
 /// called on the loop, which makes this class safe to share.
 public final class Channel: @unchecked Sendable {
-    /// The time that `close()` waits for a peer that takes none of the pending output.
+    /// The time that `close()` waits for a peer that takes none of the unsent output.
     public static let closeTimeout: Duration = .seconds(10)
     /// The time that it then waits for one that takes nothing of what the kernel holds.
     private static let kernelTimeout: Duration = .seconds(30)
@@ -90,7 +90,7 @@ public final class Channel: @unchecked Sendable {
 
     // MARK: - Closing
 
-    /// Writes the pending output, sends FIN, and closes once the peer has taken all of it. Nothing is received any more.
+    /// Writes the unsent output, sends FIN, and closes once the peer has taken all of it. Nothing is received any more.
     public func close() {
         loop.preconditionCurrent()
         guard state == .open else { return }
@@ -100,7 +100,7 @@ public final class Channel: @unchecked Sendable {
         watch()
     }
 
-    /// Closes at once: the pending output is dropped and the peer gets a reset.
+    /// Closes at once: the unsent output is dropped and the peer gets a reset.
     public func abort() { abort(.aborted) }
 
     func abort(_ reason: CloseReason) {
@@ -174,9 +174,9 @@ public final class Channel: @unchecked Sendable {
 
     // MARK: - Moving
 
-    /// Takes the connection off its loop, with the pending output; `EventLoop.attach` continues it.
+    /// Takes the connection off its loop, with the unsent output; `EventLoop.attach` continues it.
     ///
-    /// The handler gets no further events. The caller passes on input that was received and not used. Returns
+    /// The handler gets no more events. The caller passes on input that was received and not used. Returns
     /// nil if the channel is closed or closing.
     public func detach() -> DetachedConnection? {
         loop.preconditionCurrent()

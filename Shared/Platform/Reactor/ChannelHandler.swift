@@ -17,7 +17,7 @@ public protocol ChannelHandler: AnyObject {
     func channelDidStall(_ channel: Channel)
 
     /// Called when the peer has sent its last byte; it may still read. By default the channel closes, after
-    /// the pending output has been written.
+    /// the unsent output has been written.
     func channelPeerDidFinish(_ channel: Channel)
 
     /// The last call, made exactly once for a channel that was not detached. It is never made during a call
@@ -33,13 +33,13 @@ extension ChannelHandler {
 
 /// The reason why a connection ended.
 public enum CloseReason: Hashable, Sendable {
-    /// `close()` was called, and all pending output was written.
+    /// `close()` was called, and all unsent output was written.
     case closed
     /// Both sides have finished.
     case peerClosed
     /// `abort()` was called.
     case aborted
-    /// `close()` was called, and the peer did not take the pending output within `Channel.closeTimeout`.
+    /// `close()` was called, and the peer did not take the unsent output within `Channel.closeTimeout`.
     case closeTimedOut
     /// A reset, a time-out of TCP, or another failure of the socket.
     case failed(SystemError)

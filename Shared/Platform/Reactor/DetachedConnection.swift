@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A connection between two loops: its socket and its pending output. It is closed if it is released without
+/// A connection between two loops: its socket and its unsent output. It is closed if it is released without
 /// being attached.
 public final class DetachedConnection: Sendable {
     public let peer: PeerAddress

@@ -131,11 +131,11 @@ private final class KillWorld {
             return client
         }
         self.client = client
-        for _ in 0..<20 where client.connection != .connected || client.isAway || !client.rooms.isLoaded {
+        for _ in 0..<20 where client.connection != .connected || client.isBehind || !client.rooms.isLoaded {
             await TestClock.settle()
             await clock.advance(by: .seconds(1))
         }
-        await lookUntil { client.connection == .connected && !client.isAway && client.rooms.isLoaded }
+        await lookUntil { client.connection == .connected && !client.isBehind && client.rooms.isLoaded }
     }
 
     /// Types messages, and makes a note, without a network. Returns when they are on the disk.

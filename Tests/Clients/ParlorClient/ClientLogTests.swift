@@ -47,7 +47,7 @@ struct ClientLogTests {
 
     private func connect(_ client: RoomsClient) async {
         await client.enterForeground()
-        await lookUntil { client.connection == .connected && !client.isAway && client.rooms.isLoaded }
+        await lookUntil { client.connection == .connected && !client.isBehind && client.rooms.isLoaded }
     }
 
     @Test("connections: connected, caught up with the number of events, disconnected with the reason, stopped")

@@ -73,7 +73,7 @@ struct DayOfUseTests {
 
     private func connect(_ client: RoomsClient) async throws {
         await client.enterForeground()
-        await lookUntil { client.connection == .connected && !client.isAway && client.rooms.isLoaded }
+        await lookUntil { client.connection == .connected && !client.isBehind && client.rooms.isLoaded }
         await lookUntil { client.rooms.running == nil && !client.rooms.needsRefresh }
     }
 

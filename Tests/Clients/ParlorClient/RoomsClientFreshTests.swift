@@ -113,7 +113,7 @@ struct RoomsClientFreshTests {
             home.server.closeSockets()
             await lookUntil { client.connection != .connected }
             await client.enterForeground()
-            await lookUntil { client.connection == .connected && !client.isAway }
+            await lookUntil { client.connection == .connected && !client.isBehind }
             // What was replayed is on disk. A run that ends earlier makes the next one fetch a page.
             let cursor = await client.backing.server.connectionCursor()
             await lookUntil { await client.backing.cache.position()?.cursor == cursor }
@@ -285,7 +285,7 @@ private final class FreshRun {
         }
         home.device.setAirplaneMode(false)
         await client.enterForeground()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded && !client.isAway }
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded && !client.isBehind }
         for room in rooms { try await visit(room) }
         await leave()
         await client.stop()
@@ -294,7 +294,7 @@ private final class FreshRun {
     private func start() async {
         await client.start()
         // Without a network it starts with the cached list.
-        for _ in 0..<20 where client.isAway || !client.rooms.isLoaded { await TestClock.settle() }
+        for _ in 0..<20 where client.isBehind || !client.rooms.isLoaded { await TestClock.settle() }
     }
 
     private func post(_ text: String) throws {

@@ -51,7 +51,7 @@ struct RoomsClientSignOutTests {
     }
 
     @Test("a request in progress at the sign-out is not repeated with another person's token", arguments: [false, true])
-    func underWay(isSamePerson: Bool) async throws {
+    func inProgress(isSamePerson: Bool) async throws {
         let gate = Gate()
         let refusal = #"{"error":{"code":"unauthenticated","message":"No.","requestId":"r"}}"#
         // A second request would make the test fail.

@@ -5,7 +5,7 @@ import ParlorTestSupport
 extension Cluster {
     /// - Parameter crashPoint: the point at which its successor kills itself.
     /// - Returns: false if there is nothing to kill, because it is being started.
-    func kill(_ name: ProgramName, awayFor time: Duration, crashPoint: String? = nil) -> Bool {
+    func kill(_ name: ProgramName, downFor time: Duration, crashPoint: String? = nil) -> Bool {
         guard let process = members[name]?.process, members[name]?.restart == nil else { return false }
         members[name]?.isDoomed = true
         members[name]?.restart = (at: LoopInstant.now() + time, crashPoint: crashPoint)

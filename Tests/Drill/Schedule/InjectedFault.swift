@@ -6,7 +6,7 @@ enum InjectedFault: Sendable, CustomStringConvertible {
 
     /// Kills the program with `kill -9`; its successor starts after a while, and may kill itself at
     /// a crash point.
-    case kill(ProgramName, away: Duration, crashPoint: String?)
+    case kill(ProgramName, down: Duration, crashPoint: String?)
     case freeze(ProgramName, Duration)
     case condition(ProgramName, BusProxy.NetworkCondition, Duration)
     case cut(ProgramName)
@@ -23,8 +23,8 @@ enum InjectedFault: Sendable, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .kill(let name, let away, let point):
-            "kill \(name.title), down for \(away)" + (point.map { ", then CRASH_AT=\($0)" } ?? "")
+        case .kill(let name, let down, let point):
+            "kill \(name.title), down for \(down)" + (point.map { ", then CRASH_AT=\($0)" } ?? "")
         case .freeze(let name, let time): "freeze \(name.title) for \(time)"
         case .condition(let name, let condition, let time): "the bus of \(name.title) \(condition) for \(time)"
         case .cut(let name): "cut \(name.title) off the bus"

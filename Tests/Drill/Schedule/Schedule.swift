@@ -41,8 +41,8 @@ struct Schedule: Sendable {
                 name = writer
                 point = "\(moment):\(count)"
             }
-            let away = Duration.milliseconds(Int.random(in: 0...600, using: &random))
-            items.append(Item(at: at, injected: .kill(name, away: away, crashPoint: point)))
+            let down = Duration.milliseconds(Int.random(in: 0...600, using: &random))
+            items.append(Item(at: at, injected: .kill(name, down: down, crashPoint: point)))
             at += .milliseconds(Int.random(in: 1000...3000, using: &random))
         }
         return items
@@ -78,8 +78,8 @@ struct Schedule: Sendable {
         let name = ProgramName.onBus.randomElement(using: &random) ?? .messaging
         switch kind {
         case .kills, .crashes, .bus:
-            let away = time(upTo: 30)
-            return (.kill(.bus, away: away, crashPoint: nil), away)
+            let down = time(upTo: 30)
+            return (.kill(.bus, down: down, crashPoint: nil), down)
         case .freezes:
             let time = .seconds(1) + time(upTo: 59)
             return (.freeze(ProgramName.all.randomElement(using: &random) ?? .bus, time), time)

@@ -114,7 +114,7 @@ extension FuzzTarget {
     /// When all peers are gone, none of their state is left.
     static let broker = FuzzTarget(name: "broker", maxLength: 4096) { input throws(FuzzFinding) in
         var settings = BrokerSettings()
-        settings.maxPendingBytes = 4096
+        settings.maxUnsentBytes = 4096
         settings.maxSubscriptionsPerPeer = 4
         settings.maxRequestsPerPeer = 4
         let broker = Broker(settings: settings)
@@ -138,7 +138,7 @@ extension FuzzTarget {
         for peer in peers { broker.disconnect(peer) }
         let left = broker.counters
         try require(
-            left.requestsUnderWay == 0 && left.subscriptions == 0 && left.peers == 0 && !broker.hasRequests,
+            left.requestsInFlight == 0 && left.subscriptions == 0 && left.peers == 0 && !broker.hasRequests,
             "something is left of peers that are gone: \(left)")
     }
 

@@ -13,7 +13,7 @@ extension FuzzTarget {
             status: status, body: input.all(), headers: [:], httpVersion: 2, retryAfter: retryAfter)
         let registered = Timestamp(milliseconds: 1)
         for outcome in [
-            APNsAnswer(response).outcome(for: registered), WebhookProvider.outcome(response, for: registered),
+            APNsResponse(response).outcome(for: registered), WebhookProvider.outcome(response, for: registered),
         ] {
             try require(reason(of: outcome).utf8.count <= 64, "the reason \(reason(of: outcome))")
         }

@@ -55,7 +55,7 @@ extension FuzzTarget {
             try roundTrip(Manifest(value)?.json) { Manifest($0)?.json }
             try roundTrip(LogPage(value)?.json) { LogPage($0)?.json }
             try roundTrip(StatusReport(value)?.json) { StatusReport($0)?.json }
-            try roundTrip(OpenRoomQuestion(value)?.json) { OpenRoomQuestion($0)?.json }
+            try roundTrip(OpenRoomsRequest(value)?.json) { OpenRoomsRequest($0)?.json }
             try roundTrip(Person(value)?.json) { Person($0)?.json }
             try roundTrip(Caller(value)?.json) { Caller($0)?.json }
             try roundTrip(Membership(value)?.json) { Membership($0)?.json }

@@ -22,7 +22,7 @@ struct ClientStores {
     private func entering() async throws -> Row {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }  // a temporary one
-        let backing = Self.backing(in: folder, server: AwayServer())
+        let backing = Self.backing(in: folder, server: UnreachableServer())
         _ = await backing.cache.openRoom("room")
         await backing.cache.keep((1...50).map(Self.message), of: "room")
         var latencies = Latencies()
@@ -118,7 +118,7 @@ struct ClientStores {
 }
 
 /// A server that cannot be reached.
-private struct AwayServer: MessageServer {
+private struct UnreachableServer: MessageServer {
     private let failure = ClientFailure.offline("there is none")
 
     func join(_ roomID: String) async throws { throw failure }

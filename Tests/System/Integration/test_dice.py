@@ -224,7 +224,7 @@ async def test_an_operator_lists_it_and_makes_every_gateway_forget_it(dice, worl
     assert away.returncode == 0 and away.stdout.splitlines()[1].split()[2] == "0", away.stdout
     if dice.environment:  # Only an operator may.
         rogue = dice.ask("forget", "dice", token="bus/rooms.token")
-        assert rogue.returncode == 1 and "no gateway answered" in rogue.stdout, rogue.stdout + rogue.stderr
+        assert rogue.returncode == 1 and "no gateway replied" in rogue.stdout, rogue.stdout + rogue.stderr
         assert await status() == 503
     forgotten = dice.ask("forget", "dice")
     assert forgotten.returncode == 0, forgotten.stdout + forgotten.stderr

@@ -177,7 +177,7 @@ def test_it_learns_that_entries_of_the_followed_log_are_lost(notes, since, diges
         "head": head, "oldest": oldest, "isKnown": is_known, "through": 9, "entries": [{"seq": 3}]}  # fmt: skip
     follow(notes)
     assert found == handled
-    # It is told once: the next question is from the new position.
+    # It is told once: the next request is from the new position.
     notes.ask = lambda subject, question: {"head": head, "oldest": oldest, "isKnown": True, "through": 9, "entries": []}
     notes.follow()
     assert found == handled

@@ -55,7 +55,7 @@ async def test_status_has_a_row_for_each_instance_and_says_how_far_it_is_behind(
 def test_status_of_a_bus_with_nobody_on_it_says_so(tmp_path):
     bus = Process(binaries() / "parlor-bus", "--port", 0)
     shown = status(bus.wait_until_ready())
-    assert (shown.returncode, shown.stdout) == (1, "nobody answered\n")
+    assert (shown.returncode, shown.stdout) == (1, "nobody replied\n")
     assert bus.stop() == 0
 
 
@@ -67,7 +67,7 @@ def test_where_no_gateway_is_on_the_bus_a_command_says_so(command):
     bus = Process(binaries() / "parlor-bus", "--port", 0)
     shown = subprocess.run(
         [binaries() / "parlor", *command, "--bus", bus.wait_until_ready()], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
-    assert (shown.returncode, shown.stdout) == (1, "no gateway answered\n"), shown.stderr
+    assert (shown.returncode, shown.stdout) == (1, "no gateway replied\n"), shown.stderr
     assert bus.stop() == 0
 
 

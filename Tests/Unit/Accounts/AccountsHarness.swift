@@ -133,17 +133,17 @@ struct SignedIn {
 final class FakePartners: PartnerDirectory {
     private struct State {
         var pairs: [(String, String)] = []
-        var isAway = false
+        var isDown = false
     }
 
     private let state = Mutex(State())
 
     func share(_ a: SignedIn, _ b: SignedIn) { state.withLock { $0.pairs.append((a.person.id, b.person.id)) } }
-    func takeDown() { state.withLock { $0.isAway = true } }
+    func takeDown() { state.withLock { $0.isDown = true } }
 
     func partners(of personID: String, _ context: BusContext) async throws(ServiceError) -> Set<String> {
         let state = state.withLock { $0 }
-        if state.isAway { throw .unavailable("Rooms") }
+        if state.isDown { throw .unavailable("Rooms") }
         return Set(state.pairs.flatMap { $0 == personID ? [$1] : $1 == personID ? [$0] : [] })
     }
 }

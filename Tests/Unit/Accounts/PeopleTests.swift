@@ -190,7 +190,7 @@ struct PeopleTests {
     }
 
     @Test("without the rooms service the list is unavailable, and everything else works")
-    func roomsAway() async throws {
+    func roomsDown() async throws {
         let harness = try AccountsHarness()
         let me = try await harness.person("myself")
         harness.partners.takeDown()

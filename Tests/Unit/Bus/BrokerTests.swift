@@ -98,7 +98,7 @@ struct BrokerTests {
         #expect(output(requester) == [#"{"op":"err","id":9,"code":"deadline_exceeded","message":"no reply in time"}"#])
         send(broker, responder, #"{"op":"res","id":1,"data":2}"#)
         #expect(output(requester).isEmpty && output(responder).isEmpty)
-        #expect(!broker.hasRequests && broker.counters.requestsUnderWay == 0)
+        #expect(!broker.hasRequests && broker.counters.requestsInFlight == 0)
     }
 
     @Test("only the peer that was asked can reply")
@@ -117,7 +117,7 @@ struct BrokerTests {
     @Test("a peer that is too far behind gets the reason and nothing more; the others get everything")
     func slowConsumer() {
         var settings = BrokerSettings()
-        settings.maxPendingBytes = 1000
+        settings.maxUnsentBytes = 1000
         let broker = Broker(settings: settings)
         let slow = connectedPeer(broker)
         let quick = connectedPeer(broker)
@@ -138,10 +138,10 @@ struct BrokerTests {
         #expect(output(slow).isEmpty)
     }
 
-    @Test("data that was handed over and is not yet sent counts as pending")
+    @Test("data that was handed over and is not yet sent counts as unsent")
     func handedOver() {
         var settings = BrokerSettings()
-        settings.maxPendingBytes = 1000
+        settings.maxUnsentBytes = 1000
         let broker = Broker(settings: settings)
         let peer = connectedPeer(broker)
         peer.handedOver = 990
@@ -214,7 +214,7 @@ struct BrokerTests {
             #"{"op":"req","subject":"a","data":1}"#,
         ]
         var settings = BrokerSettings()
-        settings.maxPendingBytes = 20_000
+        settings.maxUnsentBytes = 20_000
         let broker = Broker(settings: settings)
         var peers: [BrokerPeer] = []
         for step in 0..<30_000 {
@@ -244,7 +244,7 @@ struct BrokerTests {
         broker.expire(at: .seconds(10_000))
         #expect(broker.counters.peers == 0)
         #expect(broker.counters.subscriptions == 0)
-        #expect(broker.counters.requestsUnderWay == 0)
+        #expect(broker.counters.requestsInFlight == 0)
         #expect(!broker.hasRequests && broker.nextExpiry == nil)
     }
 }

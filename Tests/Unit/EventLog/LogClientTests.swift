@@ -29,7 +29,7 @@ struct LogClientTests {
 
     @Test("it gets the owner's own entries within a process, and equal ones over a wire")
     func page() async throws {
-        let answer = LogPage.Answer(Self.page)
+        let answer = LogPage.Payload(Self.page)
         #expect(answer.maxBytes >= answer.json.bytes.count)
         var serving = try self.answer(answer)
         let own = try await client.page(of: "notes", LogQuery(since: 0))
@@ -50,7 +50,7 @@ struct LogClientTests {
         let serving = try bus.respond(to: "notes.events", queue: "notes") { request in
             let limit = request.data["limit"]?.int
             limits.add(limit)
-            if limit ?? 500 > 40 { request.reply(long) } else { request.reply(LogPage.Answer(Self.page)) }
+            if limit ?? 500 > 40 { request.reply(long) } else { request.reply(LogPage.Payload(Self.page)) }
         }
         #expect(try await client.page(of: "notes", LogQuery(since: 0)).entries.count == 2)
         #expect(limits.items == [nil, 250, 125, 62, 31])
@@ -79,11 +79,11 @@ struct LogClientTests {
 
     @Test("the heads are those of the owners that answer")
     func heads() async throws {
-        _ = try answer(LogPage.Answer(Self.page))
+        _ = try answer(LogPage.Payload(Self.page))
         #expect(await client.heads(of: ["letters", "notes"]) == ["notes": Self.page.head])
     }
 
-    @Test("a question has the members that it was made with, and no others")
+    @Test("a request has the members that it was made with, and no others")
     func question() {
         #expect(LogQuery.head.json.text == #"{"since":0,"limit":0}"#)
         let position = LogPosition(databaseID: "d", seq: 3, digest: 9)

@@ -132,7 +132,7 @@ struct LogFollowerTests {
 
         /// Returns the first request, for entries that are committed now: the owner leaves it
         /// unanswered.
-        func holdQuestion(committing seqs: ClosedRange<Int>) async throws -> BusRequest {
+        func holdRequest(committing seqs: ClosedRange<Int>) async throws -> BusRequest {
             owner.log.withLock { $0.holds = true }
             owner.commit(seqs)
             announce()
@@ -157,7 +157,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("one that looks for the log's end starts without an announcement, and finds an entry that the bus has lost")
+    @Test("one that looks for the log's head starts without an announcement, and finds an entry that the bus has lost")
     func looks() async throws {
         try await Harness.run(lookingEvery: .milliseconds(10)) { harness in
             #expect(await harness.starts.first(1) == [0])
@@ -233,7 +233,7 @@ struct LogFollowerTests {
     @Test("an entry expected while an older answer is on its way is requested again")
     func expectedMeanwhile() async throws {
         try await Harness.following { harness in
-            let request = try await harness.holdQuestion(committing: 1...1)
+            let request = try await harness.holdRequest(committing: 1...1)
             let older = harness.owner.answer(request)
             harness.owner.commit(2...2)
             harness.follower.expect(2)
@@ -266,7 +266,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("an answer from another database restarts there, as an announcement does")
+    @Test("a reply from another database restarts there, as an announcement does")
     func anotherDatabaseAnswers() async throws {
         try await Harness.following { harness in
             harness.owner.log.withLock { $0 = Owner.Log(databaseID: "second", seqs: Array(1...10)) }
@@ -318,7 +318,7 @@ struct LogFollowerTests {
     }
 
     @Test("whether the log was replaced is asked until the owner answers")
-    func restoredWhileAway() async throws {
+    func restoredWhileDown() async throws {
         try await Harness.following { harness in
             try await harness.deliver(1...5)
             harness.owner.takeDown()
@@ -364,13 +364,13 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("a stopped follower does not start again, even if the answer to an earlier request shows another log")
+    @Test("a stopped follower does not start again, even if the reply to an earlier request shows another log")
     func stoppedBeforeRestart() async throws {
         try await Harness.following { harness in
             harness.owner.commit(1...1)
             try harness.owner.publish(1)
             #expect(await harness.given.first(1).map(\.seq) == [1])
-            let request = try await harness.holdQuestion(committing: 2...2)
+            let request = try await harness.holdRequest(committing: 2...2)
             harness.follower.stop()
             harness.owner.log.withLock { $0 = Owner.Log(past: "another past", seqs: [1, 2]) }
             request.reply(harness.owner.answer(request))
@@ -395,7 +395,7 @@ struct LogFollowerTests {
     @Test("an owner that answers with an error, or an invalid answer, is asked again")
     func failing() async throws {
         try await Harness.following { harness in
-            let first = try await harness.holdQuestion(committing: 1...1)
+            let first = try await harness.holdRequest(committing: 1...1)
             first.reply(ServiceError.unavailable("It").json)
             await harness.owner.asked.first(2)[1].reply(Reply(.ok, .emptyArray).json)
             let third = await harness.owner.asked.first(3)[2]
@@ -413,10 +413,10 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("a stopped follower delivers nothing and asks for nothing, also if it was waiting for an answer")
+    @Test("a stopped follower delivers nothing and asks for nothing, also if it was waiting for a reply")
     func stopped() async throws {
         try await Harness.following { harness in
-            let request = try await harness.holdQuestion(committing: 1...2)
+            let request = try await harness.holdRequest(committing: 1...2)
             harness.follower.stop()
             request.reply(harness.owner.answer(request))
             try harness.owner.publish(1, 2)

@@ -44,7 +44,7 @@ struct MalformedEntryTests {
     @Test("a page without them is returned, and a line is logged")
     func page() async throws {
         _ = try serve()
-        let client = LogClient(bus, requestID: "test", owner: "It", faults: AnswerFaults(log: log.logger))
+        let client = LogClient(bus, requestID: "test", owner: "It", faults: ReplyFaults(log: log.logger))
         for _ in 1...2 { #expect(try await client.page(of: "notes", LogQuery()).entries.isEmpty) }
         #expect(warnings == 1)
     }

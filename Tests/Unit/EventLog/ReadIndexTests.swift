@@ -26,7 +26,7 @@ struct ReadIndexTests {
 
     private func reply(to request: BusRequest, with seq: Int) {
         request.reply(
-            LogPage.Answer(LogPage(head: Self.head(seq), oldest: 1, isKnown: true, entries: [], through: 0)))
+            LogPage.Payload(LogPage(head: Self.head(seq), oldest: 1, isKnown: true, entries: [], through: 0)))
     }
 
     @Test(

@@ -17,12 +17,12 @@ struct ServiceNotifierTests {
     private let ada = RoomMember(roomID: "r", userID: "ada")
     private let manifest = Manifest(service: "counting", presenceSubject: "counting.presence")
 
-    /// Runs a test with a notifier, and a service that answers at once, unless it `isAway`.
+    /// Runs a test with a notifier, and a service that answers at once, unless it `isDown`.
     private func run(
-        isAway: Bool = false, timeout: Duration = .seconds(60), _ test: (ServiceNotifier) async throws -> Void
+        isDown: Bool = false, timeout: Duration = .seconds(60), _ test: (ServiceNotifier) async throws -> Void
     ) async throws {
         let notified = notified
-        if !isAway { try startService() }
+        if !isDown { try startService() }
         let group = try EventLoopGroup(loopCount: 1)
         let notifier = ServiceNotifier(
             gatewayID: "g", bus: bus, on: group.loops[0], log: .silent, timeout: timeout
@@ -70,7 +70,7 @@ struct ServiceNotifierTests {
 
     @Test("a service that was down while a room was opened and left is notified of both, in this order")
     func missedOpening() async throws {
-        try await run(isAway: true) { notifier in
+        try await run(isDown: true) { notifier in
             await notifier.setOpen(true, ada)?.value
             await notifier.setOpen(false, ada)?.value
             try startService()
@@ -85,7 +85,7 @@ struct ServiceNotifierTests {
 
     @Test("a missed opening is sent before the closing that follows it, and not after it")
     func openingBeforeClosing() async throws {
-        try await run(isAway: true) { notifier in
+        try await run(isDown: true) { notifier in
             await notifier.setOpen(true, ada)?.value
             try startService()
             await notifier.setOpen(false, ada)?.value
@@ -111,7 +111,7 @@ struct ServiceNotifierTests {
 
     @Test("nobody waits for a service that is late again and again, and it is notified of all later")
     func late() async throws {
-        try await run(isAway: true, timeout: .seconds(1)) { notifier in
+        try await run(isDown: true, timeout: .seconds(1)) { notifier in
             let held = Mutex(0)
             let changes = 10
             let silent = try bus.respond(to: "counting.presence", queue: "counting") { _ in held.withLock { $0 += 1 } }
@@ -129,7 +129,7 @@ struct ServiceNotifierTests {
             retrying.cancel()
             await retrying.value
             await notifier.setOpen(true, ada)?.value
-            #expect(try await requests.next(1) == [request(isOpen: true)], "an answer in time ends the pause")
+            #expect(try await requests.next(1) == [request(isOpen: true)], "a reply in time ends the pause")
         }
     }
 

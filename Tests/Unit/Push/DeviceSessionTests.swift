@@ -14,7 +14,7 @@ private final class FakeAccounts: Sendable {
     private struct State {
         var live: Set<String> = []
         var asked: [[String]] = []
-        var isAway = false
+        var isDown = false
     }
 
     private let state = Mutex(State())
@@ -28,12 +28,12 @@ private final class FakeAccounts: Sendable {
 
     var asked: [[String]] { state.withLock { $0.asked } }
     func end(_ session: String) { state.withLock { _ = $0.live.remove(session) } }
-    func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
+    func setDown(_ isDown: Bool) { state.withLock { $0.isDown = isDown } }
 
     private func answer(_ data: JSONValue) -> JSONValue {
         state.withLock { state in
             let ids = data["ids"]?.array?.compactMap(\.string) ?? []
-            if state.isAway { return ServiceError.unavailable("Accounts").json }
+            if state.isDown { return ServiceError.unavailable("Accounts").json }
             state.asked.append(ids)
             let live = ids.filter(state.live.contains)
             return Reply(.ok, JSONWriter.value { json in json.array { for id in live { $0.string(id) } } }).json
@@ -153,10 +153,10 @@ struct DeviceSessionTests {
             let accounts = try FakeAccounts(on: harness.bus)
             try await harness.follow()
             try await register("t", in: "gone", on: harness)
-            accounts.setAway(true)
+            accounts.setDown(true)
             await #expect(throws: ServiceError.self) { try await harness.service.sessions.step() }
             #expect(try await harness.devices() == ["t"])
-            accounts.setAway(false)
+            accounts.setDown(false)
             try await harness.service.sessions.step()
             #expect(try await harness.devices() == [])
         }
@@ -167,13 +167,13 @@ struct DeviceSessionTests {
         try await PushHarness.serving { harness in
             let accounts = try FakeAccounts("phone", on: harness.bus)
             try await harness.follow()
-            accounts.setAway(true)
+            accounts.setDown(true)
             try await register("unknown", in: "gone", on: harness)
             harness.service.sessions.take([entry("phone")])
             await #expect(throws: ServiceError.self) { try await harness.service.sessions.step() }
             // Accounts says that its session goes on.
             try await register("new", in: "phone", on: harness)
-            accounts.setAway(false)
+            accounts.setDown(false)
             try await harness.service.sessions.step()
             #expect(try await harness.devices() == ["new"])
         }

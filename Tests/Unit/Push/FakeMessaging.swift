@@ -15,7 +15,7 @@ final class FakeMessaging: Sendable {
         var unread: [String: [String: String]] = [:]
         var lastMessage = 0
         var emittedEntries = 0
-        var isAway = false
+        var isDown = false
         var hook: (@Sendable () async -> Void)?
     }
 
@@ -27,9 +27,9 @@ final class FakeMessaging: Sendable {
     /// The log entries that were requested and returned.
     var emittedEntries: Int { state.withLock { $0.emittedEntries } }
 
-    var isAway: Bool {
-        get { state.withLock { $0.isAway } }
-        set { state.withLock { $0.isAway = newValue } }
+    var isDown: Bool {
+        get { state.withLock { $0.isDown } }
+        set { state.withLock { $0.isDown = newValue } }
     }
 
     func answer(on bus: any MessageBus) throws {
@@ -107,7 +107,7 @@ final class FakeMessaging: Sendable {
 
     private func answer(_ subject: String, _ data: JSONValue) -> JSONValue {
         state.withLock { state in
-            if state.isAway { return ServiceError.unavailable("Messaging").json }
+            if state.isDown { return ServiceError.unavailable("Messaging").json }
             switch subject {
             case "messaging.events":
                 let page = page(data, state)
@@ -125,7 +125,7 @@ final class FakeMessaging: Sendable {
                     }
                 ).json
             default:
-                Issue.record("an unexpected question: \(subject)")
+                Issue.record("an unexpected request: \(subject)")
                 return ServiceError(.internal, "unexpected").json
             }
         }

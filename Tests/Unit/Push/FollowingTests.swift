@@ -36,17 +36,17 @@ struct FollowingTests {
         }
     }
 
-    @Test("no device is registered until the log's end is known")
+    @Test("no device is registered until the log's head is known")
     func unknownEnd() async throws {
         try await PushHarness.serving { harness in
-            harness.isMessagingAway = true
+            harness.isMessagingDown = true
             let device = #"{"token": "token", "platform": "ios", "environment": "production"}"#
             #expect(
                 try await harness.refusal("push.register", by: PushHarness.ben, json: device)?.code
                     == .serviceUnavailable)
-            harness.isMessagingAway = false
+            harness.isMessagingDown = false
             let first = try await harness.register("token")
-            harness.isMessagingAway = true
+            harness.isMessagingDown = true
             let second = try await harness.register("other")
             #expect(first == .created && second == .created)
         }
@@ -54,14 +54,14 @@ struct FollowingTests {
 
     @Test(
         "the first registration asks within its own deadline, and later ones ask nobody once there is a cursor")
-    func firstQuestion() async throws {
+    func firstRequest() async throws {
         try await PushHarness.serving { harness in
             let bus = InProcessBus()
             let asked = Collector<BusContext>()
             try bus.respond(to: Subject.logPage(of: .messaging), queue: "messaging") { request in
                 asked.add(request.context)
                 let head = LogPosition(databaseID: "d", seq: 0, digest: 0)
-                request.reply(LogPage.Answer(LogPage(head: head, oldest: 1, isKnown: true, entries: [], through: 0)))
+                request.reply(LogPage.Payload(LogPage(head: head, oldest: 1, isKnown: true, entries: [], through: 0)))
             }
             let own = harness.serviceHarness.context
             let context = ServiceContext(
@@ -69,7 +69,7 @@ struct FollowingTests {
                 dataDirectory: own.dataDirectory)
             let reader = DurableFollower(
                 .messaging, for: PushService.self, context, harness.service.reader.consumer)
-            let request = BusContext(requestID: "request", timeout: .seconds(60), trace: "trace", isQuestion: true)
+            let request = BusContext(requestID: "request", timeout: .seconds(60), trace: "trace", isRepeatable: true)
             try await reader.beginIfNew(request)
             let question = try #require(asked.items.first)
             #expect(question.requestID == "request" && question.trace == "trace")
@@ -256,9 +256,9 @@ struct FollowingTests {
             try await harness.follow()
             _ = try await harness.register("token")
             _ = harness.send()
-            harness.isMessagingAway = true
+            harness.isMessagingDown = true
             await #expect(throws: ServiceError.self) { try await harness.follow() }
-            harness.isMessagingAway = false
+            harness.isMessagingDown = false
             try await harness.follow()
             #expect(try await harness.jobs().held == 1)
         }

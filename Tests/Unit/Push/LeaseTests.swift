@@ -23,14 +23,14 @@ struct LeaseTests {
     }
 
     @Test("nothing is sent and nothing lost while messaging does not report what is unread")
-    func messagingAway() async throws {
+    func messagingDown() async throws {
         try await PushHarness.serving { harness in
             _ = try await harness.makeDue()
-            harness.isMessagingAway = true
+            harness.isMessagingDown = true
             await #expect(throws: ServiceError.self) { try await harness.work() }
             try await harness.settle()
             #expect(harness.provider.take().isEmpty)
-            harness.isMessagingAway = false
+            harness.isMessagingDown = false
             harness.clock.advance(by: .seconds(1))
             try await harness.work()
             #expect(harness.provider.take().count == 1)

@@ -17,7 +17,7 @@ struct ProviderTests {
     private let now = Timestamp(milliseconds: 1_700_000_000_000)
 
     private func outcome(_ status: Int, _ body: String, retryAfter: Duration? = nil) -> PushOutcome {
-        APNsAnswer(
+        APNsResponse(
             WebResponse(
                 status: status, body: Array(body.utf8), headers: [:], httpVersion: 2, retryAfter: retryAfter)
         ).outcome(for: now)

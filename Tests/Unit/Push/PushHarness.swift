@@ -89,9 +89,9 @@ final class PushHarness: SuiteHarness {
     func replaceMessaging() { messaging.becomeAnother() }
     /// Sets a hook that runs when messaging is asked what is unread, before it answers.
     func whenAsked(_ hook: @escaping @Sendable () async -> Void) { messaging.whenAsked(hook) }
-    var isMessagingAway: Bool {
-        get { messaging.isAway }
-        set { messaging.isAway = newValue }
+    var isMessagingDown: Bool {
+        get { messaging.isDown }
+        set { messaging.isDown = newValue }
     }
 
     // MARK: Turns

@@ -40,19 +40,19 @@ struct WaitingTests {
         await wakeSignal.wait(atMost: .milliseconds(1))
     }
 
-    @Test("the gateways' answers are merged; one that does not answer counts as knowing nothing")
+    @Test("the gateways' replies are merged; one that does not reply counts as knowing nothing")
     func gateways() async throws {
         let bus = InProcessBus()
         let membership = GatewayMembership(bus)
         let gateways = LiveGateways(bus, membership)
         let group = try EventLoopGroup(loopCount: 1)
         try membership.start(on: group.loops[0])
-        let member = OpenRoomQuestion.Member(roomID: "room", userID: "ben")
+        let member = OpenRoomsRequest.Member(roomID: "room", userID: "ben")
         for (id, age) in [("g1", 10), ("g2", 20)] {
             try bus.respond(to: Subject.openRooms(of: id), queue: "gateway") { request in
-                #expect(OpenRoomQuestion(request.data)?.log == "messaging")
+                #expect(OpenRoomsRequest(request.data)?.log == "messaging")
                 let sockets = [[SocketEvidence(age: age, confirmed: age)]]
-                request.reply(Reply(.ok, OpenRoomQuestion.answer(sockets)).json)
+                request.reply(Reply(.ok, OpenRoomsRequest.reply(sockets)).json)
             }
         }
         #expect(await gateways.sockets(at: [member]).isEmpty, "no gateway is known")
@@ -77,12 +77,12 @@ struct WaitingTests {
         }
         for _ in 1...3 {
             membership.renew("g")
-            _ = await gateways.sockets(at: [OpenRoomQuestion.Member(roomID: "room", userID: "ben")])
+            _ = await gateways.sockets(at: [OpenRoomsRequest.Member(roomID: "room", userID: "ben")])
         }
         #expect(asked.load(ordering: .relaxed) == 1)
     }
 
-    private static let member = OpenRoomQuestion.Member(roomID: "room", userID: "ben")
+    private static let member = OpenRoomsRequest.Member(roomID: "room", userID: "ben")
 
     @Test("after an outage of the bus, or before a gateway is connected again, the next turn asks the gateway")
     func outage() async throws {
@@ -91,7 +91,7 @@ struct WaitingTests {
         let membership = GatewayMembership(back)
         membership.renew("g")
         try back.respond(to: Subject.openRooms(of: "g"), queue: "gateway") { request in
-            request.reply(Reply(.ok, OpenRoomQuestion.answer([[SocketEvidence(age: 1, confirmed: 1)]])).json)
+            request.reply(Reply(.ok, OpenRoomsRequest.reply([[SocketEvidence(age: 1, confirmed: 1)]])).json)
         }
         let unresponsive = Unavailable(for: .seconds(3600))
         for (bus, count) in [(away, 0), (empty, 0), (back, 1)] {
@@ -100,7 +100,7 @@ struct WaitingTests {
         }
     }
 
-    @Test("gateways that did not answer are asked again after the bus was down and is up again")
+    @Test("gateways that did not reply are asked again after the bus was down and is up again")
     func reconnected() async throws {
         let bus = FakeBus()
         let membership = GatewayMembership(bus)

@@ -90,7 +90,7 @@ struct CreateRoomTests {
     }
 
     @Test("needs Accounts, which nothing else does")
-    func accountsAway() async throws {
+    func accountsDown() async throws {
         try await RoomsHarness.serving { harness in
             let id = try await harness.room(harness.alice, with: harness.bob)
             harness.accounts.takeDown()

@@ -123,7 +123,7 @@ struct ReadingRoomsTests {
 }
 
 @Suite("What other services ask of rooms")
-struct ServiceQuestionsTests {
+struct ServiceRequestsTests {
     @Test("the participants of a room are given to any service")
     func membership() async throws {
         try await RoomsHarness.serving { harness in

@@ -34,7 +34,7 @@ struct RoomQuotaTests {
     }
 
     @Test("while Messaging is down is unavailable to creators with many unanswered rooms")
-    func messagingAway() async throws {
+    func messagingDown() async throws {
         try await RoomsHarness.serving(Self.few) { harness in
             harness.messaging.takeDown()
             for _ in 1...2 { _ = try await harness.room(harness.alice, with: harness.bob) }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Batching requests", .timeLimit(.minutes(1)))
 struct BatchingTests {
-    /// A bus whose `test.read` is answered by hand, with the answer to each request by its number.
+    /// A bus whose `test.read` is answered by hand, with the reply to each request by its number.
     private struct Harness {
         let bus = FakeBus()
         let requests = Collector<BusRequest>()
@@ -51,7 +51,7 @@ struct BatchingTests {
         #expect(sent.map(\.context.key) == ["key", "key"])
     }
 
-    @Test("requests that arrive while two are in progress are sent as one, in order, and each gets its own answer")
+    @Test("requests that arrive while two are in progress are sent as one, in order, and each gets its own reply")
     func together() async throws {
         let harness = try Harness()
         harness.ask(1...10)
@@ -181,7 +181,7 @@ struct BatchingTests {
         #expect(await harness.answers.first(4).map(\.number) == [2, 3, 4, 5])
     }
 
-    @Test("requests whose answer had no room are not held up by a stalled instance, either")
+    @Test("requests whose reply had no room are not held up by a stalled instance, either")
     func stuckAfterPuttingBack() async throws {
         let harness = try Harness()
         harness.ask(0..<5, timeout: .seconds(3000))
@@ -218,7 +218,7 @@ struct BatchingTests {
                 return Reply(.ok, JSONValue("\(try request.caller.id) \(request.id) \(number)"))
             }
         }
-        func question(_ number: Int, caller: Caller?) -> JSONValue {
+        func request(_ number: Int, caller: Caller?) -> JSONValue {
             JSONWriter.object { json in
                 json.member("requestId", "request-\(number)")
                 json.member("caller", caller?.json)
@@ -227,10 +227,10 @@ struct BatchingTests {
         }
         let batch = JSONWriter.value { json in
             json.array {
-                $0.value(question(1, caller: HostHarness.ada))
-                $0.value(question(2, caller: HostHarness.ada))
-                $0.value(question(3, caller: nil))
-                $0.value(question(4, caller: HostHarness.stranger))
+                $0.value(request(1, caller: HostHarness.ada))
+                $0.value(request(2, caller: HostHarness.ada))
+                $0.value(request(3, caller: nil))
+                $0.value(request(4, caller: HostHarness.stranger))
             }
         }
         let before = harness.database.statistics.reads
@@ -244,7 +244,7 @@ struct BatchingTests {
         await harness.stop()
     }
 
-    @Test("answers that would be too long together are sent in several batches, each request resent at most once")
+    @Test("replies that would be too long together are sent in several batches, each request resent at most once")
     func longAnswers() async throws {
         let asked = Collector<String>()
         let harness = try await HostHarness.started { table in

@@ -18,7 +18,7 @@ struct CircuitBreakersTests {
         breakers.allow("slow", hasTime: hasTime, at: start + .milliseconds(Int(second * 1000)))
     }
 
-    @Test("after some late answers in a row a service is not asked for a while; others are")
+    @Test("after some late replies in a row a service is not asked for a while; others are")
     func pause() {
         for second in 0..<CircuitBreakers.maxLate {
             #expect(allows(at: Double(second)))
@@ -30,7 +30,7 @@ struct CircuitBreakersTests {
         #expect(allows(at: 3.5))
     }
 
-    @Test("after a pause one caller asks, which has time to wait; a late answer doubles the pause, up to four seconds")
+    @Test("after a pause one caller asks, which has time to wait; a late reply doubles the pause, up to four seconds")
     func probes() {
         for second in 0..<CircuitBreakers.maxLate { wait(at: second) }
         #expect(!allows(at: 4, hasTime: false))
@@ -43,13 +43,13 @@ struct CircuitBreakersTests {
         #expect(!allows(at: 16.9) && allows(at: 17))
     }
 
-    @Test("callers that waited at the same time count as one late answer")
+    @Test("callers that waited at the same time count as one late reply")
     func oneStall() {
         for _ in 0..<100 { wait(at: 0) }
         #expect(allows(at: 1))
     }
 
-    @Test("an answer in time between late ones ends the count")
+    @Test("a reply in time between late ones ends the count")
     func inTime() {
         for round in 0..<10 {
             for second in 1..<CircuitBreakers.maxLate { wait(at: 10 * round + second) }

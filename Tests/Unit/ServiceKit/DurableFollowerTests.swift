@@ -183,7 +183,7 @@ struct DurableFollowerTests {
         }
     }
 
-    @Test("while no entry matters none is read, and the position moves with the log's end")
+    @Test("while no entry matters none is read, and the position moves with the log's head")
     func idle() async throws {
         try await FollowingHarness.run { harness in
             try await harness.follow()
@@ -277,11 +277,11 @@ struct DurableFollowerTests {
             harness.consumer.isIdle.store(true, ordering: .relaxed)
             try await harness.write(1...5)
             try follower.start()
-            // A step asks before and after it reads the log's end, and only before if that fails.
+            // A step asks before and after it reads the log's head, and only before if that fails.
             await harness.consumer.questions.first(2)
             await harness.notes.host.stop(within: .seconds(1))
             let before = harness.consumer.questions.items.count
-            // At the third question from now on, a step has failed.
+            // At the third request from now on, a step has failed.
             await harness.consumer.questions.first(before + 3)
             harness.consumer.isIdle.store(false, ordering: .relaxed)
             let back = try ServiceHarness<NotesService>(on: database(), bus: harness.bus)

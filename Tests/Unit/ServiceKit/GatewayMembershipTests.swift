@@ -74,7 +74,7 @@ struct GatewayMembershipTests {
     }
 
     @Test("silence does not count while the bus is down")
-    func busAway() async throws {
+    func busDown() async throws {
         try await run { membership, _ in
             try beat("a")
             for _ in 1..<GatewayMembership.maxSilentTurns { membership.takeTurn() }

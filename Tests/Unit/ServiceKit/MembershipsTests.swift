@@ -47,7 +47,7 @@ struct MembershipsTests {
         #expect(rooms.asked.items.count == 1)
     }
 
-    @Test("completions run in the order of the calls, also of those made while an answer is delivered")
+    @Test("completions run in the order of the calls, also of those made while a reply is delivered")
     func order() throws {
         let rooms = try Rooms()
         let memberships = Memberships(rooms.bus)
@@ -70,7 +70,7 @@ struct MembershipsTests {
         #expect(called.items == Array(0...20))
     }
 
-    @Test("calls of one thread are answered in order while another thread delivers the answer")
+    @Test("calls of one thread are answered in order while another thread delivers the reply")
     func orderAcrossThreads() async throws {
         for _ in 0..<50 {
             let rooms = try Rooms()
@@ -113,14 +113,14 @@ struct MembershipsTests {
     }
 
     @Test(
-        "an answer that is not a membership is an internal error", arguments: ["{}", #"{"status":200,"data":{}}"#, "7"])
+        "a reply that is not a membership is an internal error", arguments: ["{}", #"{"status":200,"data":{}}"#, "7"])
     func nonsense(json: String) async throws {
         let rooms = try Rooms()
         let memberships = Memberships(rooms.bus)
         let found = Collector<Result<Membership, ServiceError>>()
         memberships.find("r", Self.context) { found.add($0) }
         rooms.asked.items[0].reply(try JSONValue(parsing: json))
-        #expect(throws: ServiceError(.internal, "A service gave no answer.")) { try found.items[0].get() }
+        #expect(throws: ServiceError(.internal, "A service gave no valid reply.")) { try found.items[0].get() }
     }
 
     @Test("the request has no caller, its own deadline and the room as the key")

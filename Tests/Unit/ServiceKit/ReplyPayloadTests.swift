@@ -33,7 +33,7 @@ struct ReplyPayloadTests {
             #expect(error.json.bytes.count <= error.maxBytes)
         }
         let list: any BusPayload = JSONValue.emptyArray
-        #expect(throws: ServiceError.noAnswer) { try Reply(list) }
+        #expect(throws: ServiceError.noReply) { try Reply(list) }
     }
 
     @Test("within a process a service's answer arrives unchanged, and one too long for the bus does not")

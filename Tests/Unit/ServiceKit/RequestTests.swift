@@ -35,7 +35,7 @@ struct RequestTests {
     @Test("a malformed reply is an internal error")
     func nonsense() async throws {
         try serve { _ in JSONValue(7) }
-        await #expect(throws: ServiceError.noAnswer) { try await ask() }
+        await #expect(throws: ServiceError.noReply) { try await ask() }
     }
 
     @Test("an absent service, a late reply, and a closed bus ask for a retry, and an absent service is named")
@@ -77,7 +77,7 @@ struct RequestTests {
         await #expect(throws: ServiceError.unavailable("Stars")) {
             try await bus.askForAll("stars.count", Self.short, of: "Stars") { _ in }
         }
-        await #expect(throws: ServiceError.noAnswer) {
+        await #expect(throws: ServiceError.noReply) {
             try await bus.askForAll("stars.count", Self.context, of: "Stars") { $0.member("none", true) }
         }
     }

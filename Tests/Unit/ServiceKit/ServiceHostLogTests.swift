@@ -146,7 +146,7 @@ struct ServiceHostLogTests {
         #expect(entry.emissions.map(\.event) == ["a"])
         let answer = try await harness.bus.request(
             Subject.logPage(of: "test"), LogQuery().json, BusContext(requestID: "request-1"))
-        #expect(answer is LogPage.Answer)
+        #expect(answer is LogPage.Payload)
         await harness.stop()
     }
 
@@ -206,7 +206,7 @@ struct ServiceHostLogTests {
                 at: Timestamp(milliseconds: 1), roomID: "r", participants: [], emissions: [], on: connection)
         }
         #expect(await received.first(2) == [0, 1])
-        // A request for the log's end is answered by any of them.
+        // A request for the log's head is answered by any of them.
         try harness.bus.publish(Subject.discover, JSONValue.emptyObject)
         #expect(await received.first(3) == [0, 1, 1])
         await other.close()
@@ -344,7 +344,7 @@ struct ServiceHostLogTests {
 }
 
 @Suite("Requests in progress")
-struct RequestsUnderWayTests {
+struct RequestsInFlightTests {
     @Test("as many as the limit may begin, and the last to end releases the waiter")
     func limit() async {
         let inFlight = InFlightRequests(limit: 2)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ParlorServiceKit
 
-@Suite("The answers to `parlor services` and `parlor forget`")
+@Suite("The replies to `parlor services` and `parlor forget`")
 struct ServiceOverviewTests {
     private static let dice = {
         var manifest = Manifest(
@@ -31,7 +31,7 @@ struct ServiceOverviewTests {
 
     private func reports(_ gateway: String, _ services: KnownService..., count: Int? = nil) -> [ServiceReport] {
         let contents = services.map { ServiceReport.Content.service($0) } + [.end(count: count ?? services.count)]
-        return contents.map { ServiceReport(question: "q", gateway: gateway, instance: "host/\(gateway)", $0) }
+        return contents.map { ServiceReport(requestID: "q", gateway: gateway, instance: "host/\(gateway)", $0) }
     }
 
     @Test("a row for each service: instances that report, or whether one is there at all")
@@ -97,16 +97,16 @@ struct ServiceOverviewTests {
             ])
     }
 
-    @Test("a gateway that is silent, an answer with a gap, an unknown name and no answer at all are problems")
+    @Test("a gateway that is silent, a reply with a gap, an unknown name and no reply at all are problems")
     func missing() {
         let gap = ServiceOverview(reports("1", service("dice"), count: 2), alive: ["1", "2"], instances: [:], of: nil)
         #expect(!gap.isFine)
-        #expect(gap.lines[1].hasPrefix("host/1: a part of its answer is missing"))
-        #expect(gap.lines[2].hasPrefix("gateway 2 did not answer"))
+        #expect(gap.lines[1].hasPrefix("host/1: a part of its reply is missing"))
+        #expect(gap.lines[2].hasPrefix("gateway 2 did not reply"))
         let unknown = ServiceOverview(reports("1"), alive: ["1"], instances: [:], of: "dice")
         #expect(!unknown.isFine && unknown.lines == ["no gateway knows dice", "gateways: host/1"])
         let none = ServiceOverview([], alive: [], instances: [:], of: nil)
-        #expect(!none.isFine && none.lines == ["no gateway answered"])
+        #expect(!none.isFine && none.lines == ["no gateway replied"])
     }
 
     @Test("a report decodes as it was encoded")
@@ -118,14 +118,14 @@ struct ServiceOverviewTests {
         for report in all { #expect(ServiceReport(report.json) == report) }
         let offer = ServiceOffer(Self.dice, digest: "d")
         for report in [
-            ForgettingReport(question: "q", gateway: "1", instance: "host/1", .forgotten, offer: offer),
-            ForgettingReport(question: "q", gateway: "1", instance: "host/1", .announced),
+            ForgettingReport(requestID: "q", gateway: "1", instance: "host/1", .forgotten, offer: offer),
+            ForgettingReport(requestID: "q", gateway: "1", instance: "host/1", .announced),
         ] {
             #expect(ForgettingReport(report.json) == report)
         }
-        let question = OperatorQuestion(id: "q", service: "dice", wantsNames: true)
-        #expect(OperatorQuestion(question.json) == question)
-        #expect(OperatorQuestion(OperatorQuestion(id: "q").json) == OperatorQuestion(id: "q"))
+        let request = OperatorRequest(id: "q", service: "dice", wantsNames: true)
+        #expect(OperatorRequest(request.json) == request)
+        #expect(OperatorRequest(OperatorRequest(id: "q").json) == OperatorRequest(id: "q"))
     }
 
     typealias Forgetting = (outcomes: [ForgettingReport.Outcome], isDone: Bool, firstLine: String)
@@ -136,12 +136,12 @@ struct ServiceOverviewTests {
         ([.announced], false, "host/0: refused: it still announces itself, and would come back at once; stop it first"),
         ([.required], false, "host/0: refused: it is one of REQUIRED_SERVICES"),
         ([.unknown, .unknown], false, "no gateway knows dice"),
-        ([], false, "no gateway answered"),
+        ([], false, "no gateway replied"),
         (
             [.notWritten], false,
             """
             host/0: forgotten: 1 route, 1 event, 1 badge, 2 fields, 1 check; but manifests.json could not be written, \
-            so it is back when this gateway starts again
+            so it returns when this gateway starts again
             """
         ),
     ]
@@ -151,12 +151,12 @@ struct ServiceOverviewTests {
         let reports = item.outcomes.enumerated().map { index, outcome in
             let isRemoved = outcome == .forgotten || outcome == .notWritten
             return ForgettingReport(
-                question: "q", gateway: "\(index)", instance: "host/\(index)", outcome,
+                requestID: "q", gateway: "\(index)", instance: "host/\(index)", outcome,
                 offer: isRemoved ? ServiceOffer(Self.dice, digest: "d") : nil)
         }
         let all = ForgettingOverview(reports, alive: Set(reports.map(\.gateway)), of: "dice")
         #expect(all.isDone == item.isDone && all.lines.first == item.firstLine)
         let withSilent = ForgettingOverview(reports, alive: ["other"], of: "dice")
-        #expect(!withSilent.isDone && withSilent.lines.contains { $0.hasPrefix("gateway other did not answer") })
+        #expect(!withSilent.isDone && withSilent.lines.contains { $0.hasPrefix("gateway other did not reply") })
     }
 }

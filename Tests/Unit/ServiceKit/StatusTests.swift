@@ -20,7 +20,7 @@ struct StatusTests {
             positions: [.init("messaging", 100)]),
     ]
 
-    @Test("parts of one kind share a table, and each shows how far it is behind the log's end")
+    @Test("parts of one kind share a table, and each shows how far it is behind the log's head")
     func tables() {
         #expect(
             StatusTables(reports).lines == [

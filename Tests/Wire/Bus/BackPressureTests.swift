@@ -16,7 +16,7 @@ struct BackPressureTests {
 
     init() {
         var settings = BrokerSettings()
-        settings.maxPendingBytes = 80_000
+        settings.maxUnsentBytes = 80_000
         broker = Broker(settings: settings)
         (receiver, sender, other) = (broker.connect(at: .zero), broker.connect(at: .zero), broker.connect(at: .zero))
         for peer in [receiver, sender, other] { send(peer, #"{"op":"hello","version":1}"#) }
@@ -111,7 +111,7 @@ struct BackPressureTests {
     @Test("a flood waits in its sender: the receiver stays, and gets all of it in order")
     func flood() async throws {
         var settings = BrokerSettings()
-        settings.maxPendingBytes = 512 * 1024
+        settings.maxUnsentBytes = 512 * 1024
         settings.maxHold = .seconds(60)
         let server = try await BusServer.start(host: "127.0.0.1", port: 0, settings: settings)
         let count = 20_000

@@ -126,7 +126,7 @@ struct BrokerWireTests {
     @Test("a subscriber that does not read is disconnected after whole lines and the reason; the others get everything")
     func slowConsumer() async throws {
         var settings = BrokerSettings()
-        settings.maxPendingBytes = 256 * 1024
+        settings.maxUnsentBytes = 256 * 1024
         try await withServer(settings) { server in
             let slow = try RawClient(port: server.port, receiveBuffer: 4096)
             try slow.sendHello()

@@ -179,7 +179,7 @@ struct SocketTests {
         if let id = event.ackID { socket.send(.ack(id, [JSONValue(socket.unsentCost)])) }
     })
 
-    @Test("a client with too much pending output is disconnected; the others are not")
+    @Test("a client with too much unsent output is disconnected; the others are not")
     func slowReader() async throws {
         try await TestServer.run(configuration: .socketIO().with { $0.maxUnsentBytes = 1 << 20 }, Self.flood) {
             server in

@@ -134,7 +134,7 @@ struct GatewayHarness: Sendable {
             if let report = ForgettingReport(message.data) { answers.add(report) }
         }
         defer { subscription.cancel() }
-        try bus.publish(Subject.forgetService, OperatorQuestion(id: "q", service: service).json)
+        try bus.publish(Subject.forgetService, OperatorRequest(id: "q", service: service).json)
         return try await answers.next().outcome
     }
 

@@ -96,7 +96,7 @@ struct PresenceExchangeTests {
     }
 
     @Test("while the bus is down, typing elsewhere ends and presence elsewhere stays")
-    func busAway() async throws {
+    func busDown() async throws {
         let bus = FakeBus()
         let group = try EventLoopGroup(loopCount: 2)
         let side = PresenceSide("a", bus, on: group.loops[0], typingTimeout: .milliseconds(50))

@@ -120,13 +120,13 @@ struct ChannelTests {
             for _ in 0..<16 { await on(loop) { channel.write(block) } }
             let (pending, since, now) = await on(loop) {
                 channel.flush()
-                return (channel.pendingBytes, channel.stalledSince, loop.now)
+                return (channel.unsentBytes, channel.stalledSince, loop.now)
             }
             #expect(pending > 0)
             #expect(try #require(since) <= now)
             #expect(try client.receive(16 << 20).count == 16 << 20)
             var after = 1
-            while after > 0 { after = await on(loop) { channel.pendingBytes } }
+            while after > 0 { after = await on(loop) { channel.unsentBytes } }
             #expect(await on(loop) { channel.stalledSince } == nil)
         }
     }

@@ -155,7 +155,7 @@ struct ClosingTests {
             await on(group.loops[0]) {
                 channel.write(Array("never sent".utf8))
                 channel.abort()
-                #expect(channel.pendingBytes == 0)
+                #expect(channel.unsentBytes == 0)
             }
             #expect(!client.isAtEnd())
             #expect(await events.next() == .closed(.aborted))

@@ -56,7 +56,7 @@ struct WebClientTests {
     }
 
     @Test("an answer has a size limit")
-    func longAnswer() async throws {
+    func longResponse() async throws {
         let client = try WebClient()
         let body = String(repeating: "x", count: 64 * 1024)
         let server = try PlainServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")

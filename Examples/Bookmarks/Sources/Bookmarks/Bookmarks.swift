@@ -58,8 +58,8 @@ struct Bookmarks: Sendable {
     /// Bookmarks a message: `{roomId, messageId}` → the bookmark.
     ///
     /// The message may be deleted at any moment, and then `take` deletes its bookmarks. So the bookmark is stored
-    /// before Messaging is asked whether the message exists. If the message is deleted after the answer, `take` finds
-    /// the bookmark. It counts only once the answer is there: if the process ends before, nobody has seen it.
+    /// before Messaging is asked whether the message exists. If the message is deleted after the reply, `take` finds
+    /// the bookmark. It counts only once the reply has arrived: if the process ends before, nobody has seen it.
     func add(_ request: RoomRequest) async throws -> Reply {
         let messageID = try Self.message.read(request.fields)
         let (now, roomID, userID) = (clock.now(), request.room.roomID, request.caller.userID)

@@ -23,7 +23,7 @@ struct BookmarksStore {
     func insert(
         _ bookmark: Bookmark, as attempt: String, in roomID: String, of userID: String, upTo limit: Int
     ) throws -> String? {
-        // No request takes so long. These attempts have ended without an answer.
+        // No request takes so long. These attempts have ended without a reply.
         try connection.execute(
             "DELETE FROM bookmarks WHERE user_id = $1 AND room_id = $2 AND attempt IS NOT NULL AND created_at < $3",
             userID, roomID, bookmark.createdAt.milliseconds - 60_000)
@@ -44,7 +44,7 @@ struct BookmarksStore {
     }
 
     /// Confirms the bookmark of an attempt, or deletes it if its message does not exist. A later attempt stays as it
-    /// is: the answer may be older.
+    /// is: the reply may be older.
     ///
     /// - Returns: true if it was confirmed now.
     func settle(_ attempt: String, exists: Bool, of userID: String) throws -> Bool {

@@ -164,7 +164,7 @@ struct BookmarksTests {
         }
     }
 
-    @Test("a message that is deleted between the write and the answer of messaging is not bookmarked")
+    @Test("a message that is deleted between the write and the reply of messaging is not bookmarked")
     func deletionMeanwhile() async throws {
         try await BookmarksHarness.serving { harness in
             // As `add` does before it asks.
@@ -178,7 +178,7 @@ struct BookmarksTests {
             try await harness.messaging.service.delete("message-2")
             // The log is taken in order, so this is also after the first of them. Nobody knew of that one.
             #expect(try await harness.emittedCounts(1) == ["alice: 0"])
-            // An answer from before the deletion does not confirm a later attempt.
+            // A reply from before the deletion does not confirm a later attempt.
             let second = try await harness.insert("message-1", as: "second")
             let late = try await harness.settle("first", exists: true)
             let settled = try await harness.settle("second", exists: false)
@@ -187,7 +187,7 @@ struct BookmarksTests {
         }
     }
 
-    @Test("attempts that ended without an answer do not count against the limit for longer than a minute")
+    @Test("attempts that ended without a reply do not count against the limit for longer than a minute")
     func oldAttempts() async throws {
         try await BookmarksHarness.serving { harness in
             let first = try await harness.insert("none", as: "first", upTo: 1)
@@ -198,7 +198,7 @@ struct BookmarksTests {
         }
     }
 
-    @Test("a bookmark counts once messaging has answered, also after an attempt without an answer")
+    @Test("a bookmark counts once messaging has answered, also after an attempt without a reply")
     func attempts() async throws {
         let bus = InProcessBus()
         try bus.serveRooms(["room-1": ["alice", "bob"]])

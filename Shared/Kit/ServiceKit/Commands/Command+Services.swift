@@ -9,10 +9,10 @@ extension Command {
     // reported.
     private static let listWait = Setting(
         "SERVICES_WAIT", flag: "--wait", .duration(.milliseconds(10)...(.seconds(60))), default: "1s",
-        "How long to wait for answers; below 1 s, a gateway that does not answer may not be noticed")
+        "How long to wait for replies; below 1 s, a gateway that does not reply may not be noticed")
     private static let forgettingWait = Setting(
         "FORGET_WAIT", flag: "--wait", .duration(.milliseconds(10)...(.seconds(60))), default: "2s",
-        "How long to wait for answers; gateways take half a second")
+        "How long to wait for replies; gateways take half a second")
     private static let listsNames = Setting(
         "SERVICES_ALL", flag: "--all", .toggle, default: "off", "List every route, event, badge, field and check")
     private static let listed = Setting(
@@ -26,18 +26,18 @@ extension Command {
             Shows the services that gateways know, one row each: instances, and how much each offers.
             "parlor services NAME" and --all list every route, event, badge, field and check. Below the table are refused
             announcements, and what gateways do not agree on.
-            Exit status: 0; 1 if there is any of these, if an answer is missing or incomplete, or if no gateway
+            Exit status: 0; 1 if there is any of these, if a reply is missing or incomplete, or if no gateway
             knows NAME; 2 if there is no bus.
             """,
         settings: [Setting.bus, Setting.busTokenFile, listsNames, listWait, listed], positional: listed,
         peer: .operator
     ) { configuration, print in
         let name = configuration[listed]
-        let question = OperatorQuestion(
-            id: questionID(), service: name, wantsNames: name != nil || configuration[listsNames])
+        let request = OperatorRequest(
+            id: requestID(), service: name, wantsNames: name != nil || configuration[listsNames])
         let instances = Mutex<[String: Set<String>]>([:])
-        let (answers, alive) = try await ask(
-            question, on: Subject.listServices, answeredOn: Subject.serviceReports, configuration,
+        let (replies, alive) = try await ask(
+            request, on: Subject.listServices, repliesOn: Subject.serviceReports, configuration,
             waiting: configuration[listWait],
             also: { bus in
                 _ = try bus.subscribe(Subject.status) { message in
@@ -46,7 +46,7 @@ extension Command {
                 }
             }, andPublish: [Subject.statusRequest])
         let overview = ServiceOverview(
-            answers.compactMap(ServiceReport.init).filter { $0.question == question.id }, alive: alive,
+            replies.compactMap(ServiceReport.init).filter { $0.requestID == request.id }, alive: alive,
             instances: instances.withLock { $0.mapValues(\.count) }, of: name)
         for line in overview.lines { print(line) }
         return overview.isFine ? .done : .found
@@ -64,43 +64,43 @@ extension Command {
         settings: [Setting.bus, Setting.busTokenFile, forgettingWait, unwanted], positional: unwanted, peer: .operator
     ) { configuration, print in
         guard let name = configuration[unwanted] else { throw ConfigurationError.missingValue(unwanted.flag) }
-        let question = OperatorQuestion(id: questionID(), service: name)
-        let (answers, alive) = try await ask(
-            question, on: Subject.forgetService, answeredOn: Subject.forgettingReports, configuration,
+        let request = OperatorRequest(id: requestID(), service: name)
+        let (replies, alive) = try await ask(
+            request, on: Subject.forgetService, repliesOn: Subject.forgettingReports, configuration,
             waiting: configuration[forgettingWait])
         let outcome = ForgettingOverview(
-            answers.compactMap(ForgettingReport.init).filter { $0.question == question.id }, alive: alive, of: name)
+            replies.compactMap(ForgettingReport.init).filter { $0.requestID == request.id }, alive: alive, of: name)
         for line in outcome.lines { print(line) }
         return outcome.isDone ? .done : .found
     }
 
-    private static func questionID() -> String { UUIDv7Generator().next(at: SystemClock().now().milliseconds) }
+    private static func requestID() -> String { UUIDv7Generator().next(at: SystemClock().now().milliseconds) }
 
-    /// Asks all gateways, and collects what they answer.
+    /// Asks all gateways, and collects their replies.
     ///
     /// - Parameters:
-    ///   - also: makes further subscriptions.
-    ///   - others: further subjects on which an empty event is published.
-    /// - Returns: the answers, and the ids of the gateways that sent a heartbeat meanwhile.
+    ///   - also: makes other subscriptions.
+    ///   - others: other subjects on which an empty event is published.
+    /// - Returns: the replies, and the ids of the gateways that sent a heartbeat meanwhile.
     private static func ask(
-        _ question: OperatorQuestion, on subject: String, answeredOn answer: String, _ configuration: Configuration,
+        _ request: OperatorRequest, on subject: String, repliesOn reply: String, _ configuration: Configuration,
         waiting time: Duration, also: @escaping @Sendable (any MessageBus) throws -> Void = { _ in },
         andPublish others: [String] = []
-    ) async throws -> (answers: [JSONValue], alive: Set<String>) {
-        let answers = Mutex<[JSONValue]>([])
+    ) async throws -> (replies: [JSONValue], alive: Set<String>) {
+        let replies = Mutex<[JSONValue]>([])
         let alive = Mutex<Set<String>>([])
         try await configuration.withBus(name: "parlor-services") { bus in
             try also(bus)
-            _ = try bus.subscribe(answer) { message in answers.withLock { $0.append(message.data) } }
+            _ = try bus.subscribe(reply) { message in replies.withLock { $0.append(message.data) } }
             _ = try bus.subscribe(Subject.gatewayAlive) { message in
                 guard let id = message.data["gateway"]?.string else { return }
                 alive.withLock { _ = $0.insert(id) }
             }
         } then: { bus in
-            try bus.publish(subject, question.json)
+            try bus.publish(subject, request.json)
             for other in others { try bus.publish(other, JSONValue.emptyObject) }
             try await Task.sleep(for: time)
         }
-        return (answers.withLock { $0 }, alive.withLock { $0 })
+        return (replies.withLock { $0 }, alive.withLock { $0 })
     }
 }

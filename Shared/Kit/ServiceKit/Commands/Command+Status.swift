@@ -6,14 +6,14 @@ import Synchronization
 extension Command {
     private static let maxWait = Setting(
         "STATUS_WAIT", flag: "--wait", .duration(.milliseconds(10)...(.seconds(60))), default: "500ms",
-        "How long to wait for answers")
+        "How long to wait for replies")
 
     /// Asks everyone on the bus how they are.
     public static let status = Command(
         name: "status",
         summary: """
             Shows the services and gateways on the bus, one row per instance: queues, and how far it is behind.
-            Exit status: 0, or 1 if nobody answered, or 2 if there is no bus.
+            Exit status: 0, or 1 if nobody replied, or 2 if there is no bus.
             """,
         settings: [Setting.bus, Setting.busTokenFile, maxWait], peer: .operator
     ) { configuration, print in
@@ -29,7 +29,7 @@ extension Command {
         }
         let all = reports.withLock { $0 }
         guard !all.isEmpty else {
-            print("nobody answered")
+            print("nobody replied")
             return .found
         }
         for table in StatusTables(all).lines { print(table) }

@@ -1,9 +1,9 @@
 import ParlorContracts
 
-/// The answers of all gateways to `parlor services`, in lines for a terminal.
+/// The replies of all gateways to `parlor services`, in lines for a terminal.
 struct ServiceOverview {
     let lines: [String]
-    /// True if the gateways agree, nothing was refused, and every gateway answered.
+    /// True if the gateways agree, nothing was refused, and every gateway replied.
     let isFine: Bool
 
     /// What one gateway said.
@@ -16,7 +16,7 @@ struct ServiceOverview {
     }
 
     /// - Parameters:
-    ///   - reports: those to one question, in any order.
+    ///   - reports: those to one request, in any order.
     ///   - alive: the ids of the gateways that sent a heartbeat.
     ///   - instances: how many instances of each service reported their status; a service need not report it.
     ///   - name: the service that was asked for; nil for all.
@@ -50,11 +50,11 @@ struct ServiceOverview {
             if let difference = Self.difference(in: all, about: name) { problems.append(difference) }
         }
         for gateway in all where !gateway.isComplete {
-            problems.append("\(gateway.instance): a part of its answer is missing; ask again, with a longer --wait")
+            problems.append("\(gateway.instance): a part of its reply is missing; ask again, with a longer --wait")
         }
         problems += Silence(alive.subtracting(gateways.keys)).lines
         if all.isEmpty {
-            problems.append("no gateway answered")
+            problems.append("no gateway replied")
         } else if let name, names.isEmpty {
             problems.append("no gateway knows \(name.printable)")
         }
@@ -113,7 +113,7 @@ struct ServiceOverview {
     }
 }
 
-/// The answers of all gateways to `parlor forget`, in lines for a terminal.
+/// The replies of all gateways to `parlor forget`, in lines for a terminal.
 struct ForgettingOverview {
     let lines: [String]
     /// True if a gateway removed the service, and no other one has it.
@@ -125,7 +125,7 @@ struct ForgettingOverview {
         var lines = sorted.map { "\($0.instance.printable): \(Self.words(for: $0))" } + Silence(silent).lines
         let outcomes = Set(reports.map(\.outcome))
         if reports.isEmpty {
-            lines.append("no gateway answered")
+            lines.append("no gateway replied")
         } else if outcomes == [.unknown] {
             lines = ["no gateway knows \(name.printable)"] + Silence(silent).lines
         }
@@ -138,7 +138,7 @@ struct ForgettingOverview {
         case .forgotten: "forgotten: \(counts(of: report.offer))"
         case .notWritten:
             """
-            forgotten: \(counts(of: report.offer)); but manifests.json could not be written, so it is back when this \
+            forgotten: \(counts(of: report.offer)); but manifests.json could not be written, so it returns when this \
             gateway starts again
             """
         case .required: "refused: it is one of REQUIRED_SERVICES"
@@ -155,13 +155,13 @@ struct ForgettingOverview {
     }
 }
 
-/// Gateways that sent a heartbeat and no answer.
+/// Gateways that sent a heartbeat and no reply.
 private struct Silence {
     let lines: [String]
 
     init(_ gateways: Set<String>) {
         lines = gateways.sorted().map {
-            "gateway \($0.printable) did not answer: it is of an earlier release, or too slow for --wait"
+            "gateway \($0.printable) did not reply: it is of an earlier release, or too slow for --wait"
         }
     }
 }

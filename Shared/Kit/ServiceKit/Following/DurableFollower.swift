@@ -69,7 +69,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         self.pace = pace
         client = LogClient(
             bus, requestID: "\(service.name)-follow", owner: logID.service.capitalizedName,
-            faults: AnswerFaults(log: log))
+            faults: ReplyFaults(log: log))
     }
 
     /// Subscribes to the log, and reads it until `stop`.

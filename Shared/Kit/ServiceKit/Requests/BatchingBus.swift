@@ -16,7 +16,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     private struct Waiting: Sendable {
         /// The id in `State.pending`, until it is answered or its deadline passes.
         let id: UInt64
-        let question: RequestBatch.Question
+        let request: RequestBatch.Request
         let deadline: ContinuousClock.Instant
     }
 
@@ -42,7 +42,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     private static let maxInFlight = 16
     private static let maxDelay: Duration = .milliseconds(100)
     /// The size over which a request is sent alone, so that others do not wait for it.
-    private static let maxQuestionBytes = 16 * 1024
+    private static let maxRequestBytes = 16 * 1024
     private static let maxBatchBytes = 256 * 1024
     /// The limit of one subject's queue. Other requests are refused, as they would be late in any case.
     private static let maxWaitingBytes = 8 << 20
@@ -63,20 +63,20 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     }
 
     public func request(_ subject: String, _ data: JSONValue, _ context: BusContext, completion: @escaping Completion) {
-        guard takesBatches(subject), data.bytes.count <= Self.maxQuestionBytes else {
+        guard takesBatches(subject), data.bytes.count <= Self.maxRequestBytes else {
             return bus.request(subject, data, context, completion: completion)
         }
-        let question = RequestBatch.Question(data: data, context: context)
+        let request = RequestBatch.Request(data: data, context: context)
         let deadline = ContinuousClock.now + context.timeout
         let isTaken = state.withLock { state in
             // Take the queue out of the dictionary while it is changed: otherwise its array of waiting
             // requests would be copied.
             var queue = state.queues.removeValue(forKey: subject) ?? SubjectQueue()
             defer { state.queues[subject] = queue }
-            guard queue.waitingBytes + question.size <= Self.maxWaitingBytes else { return false }
+            guard queue.waitingBytes + request.size <= Self.maxWaitingBytes else { return false }
             let id = state.pending.insert(completion, deadline: start.duration(to: deadline))
-            queue.waiting.append(Waiting(id: id, question: question, deadline: deadline))
-            queue.waitingBytes += question.size
+            queue.waiting.append(Waiting(id: id, request: request, deadline: deadline))
+            queue.waitingBytes += request.size
             return true
         }
         guard isTaken else { return completion(.failure(.slowConsumer)) }
@@ -117,12 +117,12 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         var bytes = 0
         var taken = 0
         for waiting in queue.waiting {
-            guard batch.count < RequestBatch.maxCount, bytes + waiting.question.size <= maxBatchBytes else { break }
+            guard batch.count < RequestBatch.maxCount, bytes + waiting.request.size <= maxBatchBytes else { break }
             taken += 1
-            queue.waitingBytes -= waiting.question.size
+            queue.waitingBytes -= waiting.request.size
             // Requests that have ended, or will before a reply arrives, are left to their deadline.
             guard state.pending[waiting.id] != nil, waiting.deadline - now > leastTime else { continue }
-            bytes += waiting.question.size
+            bytes += waiting.request.size
             batch.append(waiting)
         }
         queue.waiting.removeFirst(taken)
@@ -135,22 +135,22 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     private func send(_ batch: [Waiting], on subject: String, then ended: @escaping @Sendable () -> Void) {
         guard batch.count > 1 else { return ask(batch[0], on: subject, then: ended) }
-        var context = BusContext(requestID: "batch", isQuestion: true)
+        var context = BusContext(requestID: "batch", isRepeatable: true)
         // Each request also has its own deadline.
         context.timeout = ContinuousClock.now.duration(to: batch.reduce(.now) { max($0, $1.deadline) })
-        bus.request(subject, RequestBatch.encode(batch.map(\.question)), context) { [self] answer in
-            switch answer {
+        bus.request(subject, RequestBatch.encode(batch.map(\.request)), context) { [self] reply in
+            switch reply {
             case .success(let payload):
-                let answers = payload.json
-                guard let each = answers.array, (1...batch.count).contains(each.count) else {
-                    refuse(batch, on: subject, answers)
+                let replies = payload.json
+                guard let each = replies.array, (1...batch.count).contains(each.count) else {
+                    refuse(batch, on: subject, replies)
                     break
                 }
-                // The reply had no room for the answers to the other requests. They are sent again, before later ones.
+                // The batch's reply had no room for those to the other requests. They are sent again before later ones.
                 putBack(batch.dropFirst(each.count), on: subject)
-                for (one, answer) in zip(batch, each) { finish(one, .success(answer)) }
+                for (one, reply) in zip(batch, each) { finish(one, .success(reply)) }
             case .failure(.lineTooLong):
-                // The answer to the first request alone was too long: otherwise the reply would contain the answers
+                // The reply to the first request alone was too long: otherwise the batch's would contain the replies
                 // that fit.
                 putBack(batch.dropFirst(), on: subject)
                 return ask(batch[0], on: subject, then: ended)
@@ -166,19 +166,19 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     /// Handles the refusal of a batch. An instance of an earlier version, which accepts no batches, calls it
     /// malformed: each request is then sent alone. Any other refusal applies to all of them.
-    private func refuse(_ batch: [Waiting], on subject: String, _ answer: JSONValue) {
-        let isUnknown = answer["error"]?["code"]?.string == ErrorCode.malformedRequest.rawValue
+    private func refuse(_ batch: [Waiting], on subject: String, _ reply: JSONValue) {
+        let isUnknown = reply["error"]?["code"]?.string == ErrorCode.malformedRequest.rawValue
         for one in batch {
-            if isUnknown { ask(one, on: subject) {} } else { finish(one, .success(answer)) }
+            if isUnknown { ask(one, on: subject) {} } else { finish(one, .success(reply)) }
         }
     }
 
     private func ask(_ one: Waiting, on subject: String, then ended: @escaping @Sendable () -> Void) {
-        var context = one.question.context
+        var context = one.request.context
         context.timeout = ContinuousClock.now.duration(to: one.deadline)
-        context.isQuestion = true
-        bus.request(subject, one.question.data, context) { [self] answer in
-            finish(one, answer)
+        context.isRepeatable = true
+        bus.request(subject, one.request.data, context) { [self] reply in
+            finish(one, reply)
             ended()
         }
     }
@@ -187,13 +187,13 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         guard !batch.isEmpty else { return }
         state.withLock { state in
             state.queues[subject]?.waiting.insert(contentsOf: batch, at: 0)
-            state.queues[subject]?.waitingBytes += batch.reduce(0) { $0 + $1.question.size }
+            state.queues[subject]?.waitingBytes += batch.reduce(0) { $0 + $1.request.size }
         }
         watch()
     }
 
-    private func finish(_ one: Waiting, _ answer: Result<any BusPayload, BusError>) {
-        state.withLock { $0.pending.take(one.id) }?(answer)
+    private func finish(_ one: Waiting, _ reply: Result<any BusPayload, BusError>) {
+        state.withLock { $0.pending.take(one.id) }?(reply)
     }
 
     /// Releases a slot.

@@ -37,7 +37,7 @@ public struct Endpoint: Sendable {
 
     /// Returns the endpoint as a check before another service's requests; the parameters are those of
     /// `RequestCheck`. The handler gets the fields and the caller of the request. Any reply allows it, and a thrown
-    /// `ServiceError` denies it, except `internal` and `serviceUnavailable`: those count as no answer, as does any
+    /// `ServiceError` denies it, except `internal` and `serviceUnavailable`: those count as no reply, as does any
     /// other error.
     public func check(
         before: String, whenAway: RequestCheck.WhenAway, deadline: Duration = RequestCheck.standardDeadline

@@ -56,10 +56,10 @@ public final class Memberships: Sendable {
             // have little time left.
             let context = BusContext(
                 requestID: context.requestID, timeout: Self.maxWait, key: roomID, trace: context.trace,
-                isQuestion: true)
-            let question = JSONWriter.object { $0.member("roomId", roomID) }
-            bus.ask(Subject.membership, question, context, of: "Rooms") { [self] answer in
-                finish(roomID, Self.membership(answer))
+                isRepeatable: true)
+            let data = JSONWriter.object { $0.member("roomId", roomID) }
+            bus.ask(Subject.membership, data, context, of: "Rooms") { [self] result in
+                finish(roomID, Self.membership(result))
             }
         }
     }
@@ -70,8 +70,8 @@ public final class Memberships: Sendable {
         }
     }
 
-    private static func membership(_ answer: Result<Reply, ServiceError>) -> Result<Membership, ServiceError> {
-        answer.flatMap { reply in Membership(reply.data).map { .success($0) } ?? .failure(.noAnswer) }
+    private static func membership(_ result: Result<Reply, ServiceError>) -> Result<Membership, ServiceError> {
+        result.flatMap { reply in Membership(reply.data).map { .success($0) } ?? .failure(.noReply) }
     }
 
     /// Calls all waiting completions in order, including those added meanwhile. Only then is the membership

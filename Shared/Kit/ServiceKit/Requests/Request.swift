@@ -33,11 +33,11 @@ public final class Request: Sendable {
 
     /// Returns the context for a request to another service on behalf of this one: with the same caller, request
     /// id and trace, and the time that is left. That request must only read, as it may be sent twice
-    /// (`BusContext.isQuestion`).
+    /// (`BusContext.isRepeatable`).
     public func onward(key: String? = nil) -> BusContext {
         var context = context
         context.key = key
-        context.isQuestion = true
+        context.isRepeatable = true
         context.timeout = ContinuousClock.now.duration(to: deadline)
         return context
     }

@@ -10,9 +10,9 @@ enum RequestBatch {
     /// The limit of requests in a batch, so that the first need not wait long for the last.
     static let maxCount = 64
     /// The limit of a batch's replies in bytes, unless the first alone is longer.
-    static let maxAnswerBytes = BusLimits.maxLine / 2
+    static let maxReplyBytes = BusLimits.maxLine / 2
 
-    struct Question: Sendable {
+    struct Request: Sendable {
         let data: JSONValue
         let context: BusContext
 
@@ -20,14 +20,14 @@ enum RequestBatch {
         var size: Int { data.bytes.count + (context.caller?.bytes.count ?? 0) + 256 }
     }
 
-    static func encode(_ questions: [Question]) -> JSONValue {
-        JSONWriter.value(reservingCapacity: questions.reduce(64) { $0 + $1.size }) { json in
-            json.array(of: questions) { json, question in
+    static func encode(_ requests: [Request]) -> JSONValue {
+        JSONWriter.value(reservingCapacity: requests.reduce(64) { $0 + $1.size }) { json in
+            json.array(of: requests) { json, request in
                 json.object {
-                    $0.member("requestId", question.context.requestID)
-                    if let caller = question.context.caller { $0.member("caller", caller) }
-                    if let trace = question.context.trace { $0.member("trace", trace) }
-                    $0.member("data", question.data)
+                    $0.member("requestId", request.context.requestID)
+                    if let caller = request.context.caller { $0.member("caller", caller) }
+                    if let trace = request.context.trace { $0.member("trace", trace) }
+                    $0.member("data", request.data)
                 }
             }
         }
@@ -37,10 +37,10 @@ enum RequestBatch {
     ///
     /// - Parameter context: the batch's context. Each request has it, except for the members that it
     ///   overrides.
-    static func decode(_ data: JSONValue, in context: BusContext) -> [Question]? {
+    static func decode(_ data: JSONValue, in context: BusContext) -> [Request]? {
         guard let items = data.array, (1...maxCount).contains(items.count) else { return nil }
-        var questions: [Question] = []
-        questions.reserveCapacity(items.count)
+        var requests: [Request] = []
+        requests.reserveCapacity(items.count)
         for item in items {
             guard let item = item.object, let id = item["requestId"]?.string, let data = item["data"] else {
                 return nil
@@ -49,8 +49,8 @@ enum RequestBatch {
             context.requestID = id
             context.caller = item["caller"]
             context.trace = item["trace"]?.string
-            questions.append(Question(data: data, context: context))
+            requests.append(Request(data: data, context: context))
         }
-        return questions
+        return requests
     }
 }

@@ -5,9 +5,9 @@ extension Command {
     private static let tokens = Setting(
         "PEER_TOKENS", flag: "--tokens", .path,
         "A folder with each peer's token, in NAME.token: their digests are added to the lines")
-    private static let further = Setting(
+    private static let others = Setting(
         "FURTHER_PEERS", flag: "--with", .path,
-        "A file with further peers, a line for each, as {\"service\":\"polls\",\"request\":[\"rooms.membership\"]}")
+        "A file with more peers, a line for each, as {\"service\":\"polls\",\"request\":[\"rooms.membership\"]}")
     private static let nats = Setting(
         "PEERS_FOR_NATS", flag: "--nats", .toggle, default: "off", "Print it as a NATS server's configuration")
     private static let natsPrefix = Setting(
@@ -21,9 +21,9 @@ extension Command {
                 Prints a line with the rights of each peer that this program knows.
                 With --tokens the lines are a file for BUS_PEERS_FILE; with --nats too, a NATS server's configuration.
                 """,
-            settings: [tokens, further, nats, natsPrefix]
+            settings: [tokens, others, nats, natsPrefix]
         ) { configuration, print in
-            let peers = try own + furtherPeers(configuration[further], than: own)
+            let peers = try own + otherPeers(configuration[others], than: own)
             let folder = configuration[tokens]
             guard !configuration[nats] else {
                 guard let folder else { throw ConfigurationError.missingValue(tokens.flag) }
@@ -57,13 +57,13 @@ extension Command {
 
     /// - Throws: if the file cannot be read, a line is invalid, or two peers have the same name. Both would get the
     ///   same token.
-    private static func furtherPeers(
+    private static func otherPeers(
         _ path: String?, than own: [BusPeer]
     ) throws(ConfigurationError) -> [BusPeer] {
         guard let path else { return [] }
         // The file contains no secret, so anyone may have access to it.
         guard let text = SmallFile.contents(of: path, upTo: BusPeerTable.maxSize) else {
-            throw .malformed("\(further.name) (\(further.flag)): \(path) cannot be read")
+            throw .malformed("\(others.name) (\(others.flag)): \(path) cannot be read")
         }
         var peers: [BusPeer] = []
         try BusPeer.readLines(of: text, from: path) { object throws(BusPeerError) in

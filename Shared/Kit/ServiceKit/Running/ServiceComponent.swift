@@ -50,7 +50,7 @@ struct ServiceComponent: Component {
         return ServiceComponent(name: S.name, host: host, bus: node.bus, workers: workers, lock: lock)
     }
 
-    /// Asks this instance directly. Over the bus, the question could reach another instance of the service.
+    /// Asks this instance directly. Over the bus, the request could reach another instance of the service.
     func isHealthy() async -> Bool { await host.isHealthy(within: .seconds(1)) }
 
     func status() async -> ComponentStatus? { host.status }

@@ -61,7 +61,7 @@ extension ServiceHost {
         }
     }
 
-    /// Answers on the thread that reads. A list of rooms asks every log for its head and needs all the answers: if each
+    /// Answers on the thread that reads. A list of rooms asks every log for its head and needs all replies: if each
     /// one came back to the loop, each would wake it.
     private func answerPage(of log: EventLog, _ request: BusRequest, since started: ContinuousClock.Instant) {
         do {
@@ -69,7 +69,7 @@ extension ServiceHost {
             let query = try LogQuery(RequestFields(request.data))
             log.page(for: query, to: request.context.caller.flatMap(Caller.init)?.id) { [self] page in
                 do {
-                    finish(request, LogPage.Answer(try page.get()), since: started)
+                    finish(request, LogPage.Payload(try page.get()), since: started)
                 } catch {
                     finish(request, translated(error, request.subject, request.context.requestID), since: started)
                 }
@@ -81,13 +81,13 @@ extension ServiceHost {
 
     /// Logs the ids that connect a request's log lines, and either the `seq` of its log entry or the code of its
     /// error.
-    private func note(_ answer: any BusPayload, to context: BusContext, _ subject: String, _ took: Duration) {
+    private func note(_ reply: any BusPayload, to context: BusContext, _ subject: String, _ took: Duration) {
         self.context.log.debug(
             "answered",
             [
                 "request": context.requestID, "trace": context.trace.flatMap(TraceParent.init)?.traceID ?? "",
-                "subject": subject, "seq": (answer as? Reply)?.position?.seq ?? 0,
-                "code": (answer as? ServiceError)?.code.rawValue ?? "", "ms": took.milliseconds,
+                "subject": subject, "seq": (reply as? Reply)?.position?.seq ?? 0,
+                "code": (reply as? ServiceError)?.code.rawValue ?? "", "ms": took.milliseconds,
             ])
     }
 
@@ -99,46 +99,46 @@ extension ServiceHost {
             let parsed = try Request(request.data, request.context, deadline: request.deadline)
             return try await context.database.read { try handler(parsed, $0) }
         }
-        let answers = try await context.database.read { [self] connection in
-            var answers: [JSONValue] = []
+        let replies = try await context.database.read { [self] connection in
+            var replies: [JSONValue] = []
             var bytes = 0
             // Once the sender no longer waits, the rest would be wasted.
-            for question in batch where answers.isEmpty || request.remaining > .zero {
+            for one in batch where replies.isEmpty || request.remaining > .zero {
                 let began = ContinuousClock.now
-                let answer: any BusPayload
+                let reply: any BusPayload
                 var mayGoOn = true
                 do {
-                    answer = try handler(
-                        Request(question.data, question.context, deadline: request.deadline), connection)
+                    reply = try handler(
+                        Request(one.data, one.context, deadline: request.deadline), connection)
                 } catch {
-                    answer = translated(error, request.subject, question.context.requestID)
-                    // A storage error may have ended the snapshot. The sender repeats the questions that
-                    // have no answer.
+                    reply = translated(error, request.subject, one.context.requestID)
+                    // A storage error may have ended the snapshot. The sender repeats the requests that
+                    // have no reply.
                     mayGoOn = !(error is StorageError)
                 }
-                // Encode the answers on this thread, not on the loop, because there are many.
-                let encoded = answer.json
+                // Encode the replies on this thread, not on the loop, because there are many.
+                let encoded = reply.json
                 bytes += encoded.bytes.count
-                if bytes > RequestBatch.maxAnswerBytes, !answers.isEmpty { break }
-                answers.append(encoded)
-                note(answer, to: question.context, request.subject, .now - began)
+                if bytes > RequestBatch.maxReplyBytes, !replies.isEmpty { break }
+                replies.append(encoded)
+                note(reply, to: one.context, request.subject, .now - began)
                 if !mayGoOn { break }
             }
-            return answers
+            return replies
         }
-        requests.add(answers.count - 1)
-        return JSONWriter.value { json in json.array(of: answers) { $0.value($1) } }
+        requests.add(replies.count - 1)
+        return JSONWriter.value { json in json.array(of: replies) { $0.value($1) } }
     }
 
-    private func finish(_ request: BusRequest, _ answer: any BusPayload, since started: ContinuousClock.Instant) {
+    private func finish(_ request: BusRequest, _ reply: any BusPayload, since started: ContinuousClock.Instant) {
         let took = ContinuousClock.now - started
         latency.observe(took)
         // End the request before the reply, because `reply` may run the sender's code on this thread. The bus's
         // `close` still waits for the reply, as the bus counts requests too.
         inFlight.end()
-        request.reply(answer)
+        request.reply(reply)
         // Only a batch's reply is a `JSONValue`. Its members were logged one by one.
-        if !(answer is JSONValue) { note(answer, to: request.context, request.subject, took) }
+        if !(reply is JSONValue) { note(reply, to: request.context, request.subject, took) }
     }
 
     /// Converts an error to a `ServiceError`. An error of another type is logged here, unless it is overload or text

@@ -28,18 +28,18 @@ public enum BusURL: Equatable, Sendable {
     /// - Throws: `refused` if the bus rejects this peer; `disconnected` if the task is cancelled
     ///   meanwhile.
     public func connect(
-        name: String, token: String?, on loop: EventLoop, maxPendingBytes: Int = BusLimits.defaultMaxPendingBytes,
+        name: String, token: String?, on loop: EventLoop, maxUnsentBytes: Int = BusLimits.defaultMaxUnsentBytes,
         onWarning: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws(BusError) -> any MessageBus {
         switch self {
         case .tcp(let host, let port):
             try await TCPBus.connect(
-                host: host, port: port, name: name, token: token, on: loop, maxPendingBytes: maxPendingBytes,
+                host: host, port: port, name: name, token: token, on: loop, maxUnsentBytes: maxUnsentBytes,
                 onWarning: onWarning)
         case .nats(let url):
             try await TCPBus.connect(
                 to: url.servers, in: NATSWire(credentials: url.credentials(token: token), prefix: url.prefix),
-                name: name, on: loop, maxPendingBytes: maxPendingBytes, onWarning: onWarning)
+                name: name, on: loop, maxUnsentBytes: maxUnsentBytes, onWarning: onWarning)
         }
     }
 }

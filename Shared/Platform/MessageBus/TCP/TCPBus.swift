@@ -19,21 +19,21 @@ public final class TCPBus: MessageBus {
     /// Connects to a `parlor-bus`, and waits until it is available; see `BusURL.connect`.
     public static func connect(
         host: String, port: UInt16, name: String, token: String?, on loop: EventLoop,
-        maxPendingBytes: Int = BusLimits.defaultMaxPendingBytes,
+        maxUnsentBytes: Int = BusLimits.defaultMaxUnsentBytes,
         onWarning: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws(BusError) -> TCPBus {
         try await connect(
             to: [BusAddress(host: host, port: port)], in: JSONLines(token: token), name: name, on: loop,
-            maxPendingBytes: maxPendingBytes, onWarning: onWarning)
+            maxUnsentBytes: maxUnsentBytes, onWarning: onWarning)
     }
 
     /// - Parameter servers: at least one, tried in turn.
     static func connect(
-        to servers: [BusAddress], in wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
+        to servers: [BusAddress], in wire: any BusWire, name: String, on loop: EventLoop, maxUnsentBytes: Int,
         onWarning: @escaping @Sendable (String) -> Void
     ) async throws(BusError) -> TCPBus {
         let link = TCPBusLink(
-            servers, wire, name: name, on: loop, maxPendingBytes: maxPendingBytes, onWarning: onWarning)
+            servers, wire, name: name, on: loop, maxUnsentBytes: maxUnsentBytes, onWarning: onWarning)
         let outcome: Result<Void, BusError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 link.state.withLock { $0.firstConnection = { continuation.resume(returning: $0) } }
@@ -86,7 +86,7 @@ public final class TCPBus: MessageBus {
                     state.counters.droppedEvents += 1
                     return nil
                 }
-                guard state.pendingBytes < link.maxPendingBytes else { return .slowConsumer }
+                guard state.unsentBytes < link.maxUnsentBytes else { return .slowConsumer }
                 return state.append { wire.publish(subject, event.data, to: &$0) } ? nil : .lineTooLong
             }
         }
@@ -124,16 +124,16 @@ public final class TCPBus: MessageBus {
         let deadline = link.now + context.timeout
         let failure: BusError? = link.update { state in
             guard state.connection != nil else { return .disconnected }
-            guard state.pendingBytes < link.maxPendingBytes else { return .slowConsumer }
+            guard state.unsentBytes < link.maxUnsentBytes else { return .slowConsumer }
             let mayBeRepeated =
-                context.isQuestion && !wire.reportsLostResponders && context.timeout > TCPBusLink.maxWait
-            let question =
+                context.isRepeatable && !wire.reportsLostResponders && context.timeout > TCPBusLink.maxWait
+            let repeatable =
                 mayBeRepeated
-                ? TCPBusState.Question(subject: subject, data: data, context: context, deadline: deadline) : nil
-            let id = state.asked.insert(.init(completion: completion, question: question), deadline: deadline)
+                ? TCPBusState.Repeatable(subject: subject, data: data, context: context, deadline: deadline) : nil
+            let id = state.asked.insert(.init(completion: completion, repeatable: repeatable), deadline: deadline)
             if mayBeRepeated {
                 state.repeats.earn()
-                state.repeatQuestion(id, at: deadline - context.timeout + TCPBusLink.maxWait)
+                state.repeatRequest(id, at: deadline - context.timeout + TCPBusLink.maxWait)
             }
             guard state.append({ wire.request(id, subject, data, context, to: &$0) }) else {
                 _ = state.takeAsked(id)

@@ -40,7 +40,7 @@ final class TCPBusConnection: ChannelHandler {
         let (bytes, expiry) = link.takeOutgoing(for: LoopBound(self, to: loop))
         if !bytes.isEmpty {
             channel.write(bytes)
-            link.sent(stillPending: channel.pendingBytes)
+            link.sent(stillUnsent: channel.unsentBytes)
         }
         if let expiry { watchDeadlines(in: expiry) }
     }
@@ -92,7 +92,7 @@ final class TCPBusConnection: ChannelHandler {
         }
     }
 
-    func channelDidDrain(_ channel: Channel) { link.sent(stillPending: 0) }
+    func channelDidDrain(_ channel: Channel) { link.sent(stillUnsent: 0) }
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
         isOver = true

@@ -14,21 +14,21 @@ final class TCPBusLink: Sendable {
     let loop: EventLoop
     let name: String
     let wire: any BusWire
-    let maxPendingBytes: Int
+    let maxUnsentBytes: Int
     private let onWarning: @Sendable (String) -> Void
     private let start = ContinuousClock.now
     let state: Mutex<TCPBusState>
 
     /// - Parameter servers: at least one, tried in turn.
     init(
-        _ servers: [BusAddress], _ wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
+        _ servers: [BusAddress], _ wire: any BusWire, name: String, on loop: EventLoop, maxUnsentBytes: Int,
         onWarning: @escaping @Sendable (String) -> Void
     ) {
         state = Mutex(TCPBusState(BusServers(servers), wire))
         self.wire = wire
         self.name = name
         self.loop = loop
-        self.maxPendingBytes = maxPendingBytes
+        self.maxUnsentBytes = maxUnsentBytes
         self.onWarning = onWarning
     }
 
@@ -54,7 +54,7 @@ final class TCPBusLink: Sendable {
         return (bytes, expiry.map { $0 - now })
     }
 
-    func sent(stillPending count: Int) { state.withLock { $0.unsent = count } }
+    func sent(stillUnsent count: Int) { state.withLock { $0.unsent = count } }
 
     func expire() {
         let now = now
@@ -71,15 +71,15 @@ final class TCPBusLink: Sendable {
 
     /// Repeats a request under the same number: the first reply ends it, and a second one is ignored.
     private func askAgain(_ id: UInt64, at now: Duration, _ state: inout TCPBusState) {
-        guard let question = state.asked[id]?.question, state.pendingBytes < maxPendingBytes,
+        guard let repeatable = state.asked[id]?.repeatable, state.unsentBytes < maxUnsentBytes,
             state.repeats.take()
         else { return }
-        var context = question.context
-        context.timeout = question.deadline - now
+        var context = repeatable.context
+        context.timeout = repeatable.deadline - now
         // The result is ignored: the same line was short enough the first time.
-        _ = state.append { wire.request(id, question.subject, question.data, context, to: &$0) }
-        state.asked.update(id) { $0.question?.isRepeated = true }
-        state.counters.repeatedQuestions += 1
+        _ = state.append { wire.request(id, repeatable.subject, repeatable.data, context, to: &$0) }
+        state.asked.update(id) { $0.repeatable?.isRepeated = true }
+        state.counters.repeatedRequests += 1
     }
 
     // MARK: - The connection
@@ -196,7 +196,7 @@ final class TCPBusLink: Sendable {
             // The repetition has no responder. The responder of the first request may be about to reply;
             // otherwise, a responder may be there again later.
             let again = now + Self.maxWait
-            update { $0.repeatQuestion(id, at: again) }
+            update { $0.repeatRequest(id, at: again) }
         case .reply(let id, let result):
             state.withLock { $0.takeAsked(id) }?.completion(result.map { $0 as any BusPayload })
             drained()
@@ -212,7 +212,7 @@ final class TCPBusLink: Sendable {
     }
 
     private func isAskedAgain(_ id: UInt64) -> Bool {
-        state.withLock { $0.asked[id]?.question?.isRepeated ?? false }
+        state.withLock { $0.asked[id]?.repeatable?.isRepeated ?? false }
     }
 
     func countMalformed() { state.withLock { $0.counters.malformedLines += 1 } }
@@ -230,7 +230,7 @@ final class TCPBusLink: Sendable {
                 update { state in
                     // The request is gone if its deadline passed or the connection was lost.
                     guard let address = state.serving.take(id) else { return }
-                    guard state.pendingBytes < maxPendingBytes else { return refuse(address, &state) }
+                    guard state.unsentBytes < maxUnsentBytes else { return refuse(address, &state) }
                     if isTooLong || !state.append({ wire.reply(address, data, to: &$0) }) {
                         wire.reply(address, .lineTooLong, to: &state.outgoing)
                     }
@@ -242,7 +242,7 @@ final class TCPBusLink: Sendable {
     /// Sends a line of sixty bytes in place of a reply for which the queue has no room. For such lines the queue may
     /// grow by `maxRefusalBytes` more, on top of its limit and the one line that may cross it.
     private func refuse(_ address: ReplyAddress, _ state: inout TCPBusState) {
-        guard state.pendingBytes < maxPendingBytes + BusLimits.maxLine + BusLimits.maxRefusalBytes else {
+        guard state.unsentBytes < maxUnsentBytes + BusLimits.maxLine + BusLimits.maxRefusalBytes else {
             state.counters.droppedReplies += 1
             return
         }

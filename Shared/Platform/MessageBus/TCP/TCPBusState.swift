@@ -8,12 +8,12 @@ struct TCPBusState {
     struct Asked {
         let completion: TCPBus.Completion
         /// The request to repeat; nil if it is sent once.
-        var question: Question?
+        var repeatable: Repeatable?
         /// The request's number in `unanswered`.
         var repetition: UInt64?
     }
 
-    struct Question {
+    struct Repeatable {
         let subject: String
         let data: JSONValue
         let context: BusContext
@@ -85,7 +85,7 @@ struct TCPBusState {
         earlier(asked.nextExpiry, earlier(serving.nextExpiry, unanswered.nextExpiry))
     }
 
-    var pendingBytes: Int { outgoing.count + unsent }
+    var unsentBytes: Int { outgoing.count + unsent }
 
     /// Appends a message to the output.
     ///
@@ -127,7 +127,7 @@ struct TCPBusState {
     // MARK: Requests
 
     /// Schedules the repetition of a request, in case it gets no reply.
-    mutating func repeatQuestion(_ id: UInt64, at time: Duration) {
+    mutating func repeatRequest(_ id: UInt64, at time: Duration) {
         let repetition = unanswered.insert(id, deadline: time)
         asked.update(id) { $0.repetition = repetition }
     }
@@ -225,5 +225,5 @@ public struct TCPBusCounters: Sendable, Equatable {
     public internal(set) var droppedReplies = 0
     public internal(set) var malformedLines = 0
     /// Read-only requests that were sent again, as no reply had arrived; each repetition counts.
-    public internal(set) var repeatedQuestions = 0
+    public internal(set) var repeatedRequests = 0
 }

@@ -79,7 +79,7 @@ struct SessionEndingTests {
     }
 
     @Test("signing in waits for an unregistration of the device that is in progress")
-    func removalUnderWay() async throws {
+    func removalInProgress() async throws {
         let gate = Gate()
         let http = ScriptedHTTP([
             .answer("DELETE /api/devices/phone", "", status: 204, gate: gate),
@@ -116,7 +116,7 @@ struct SessionEndingTests {
     }
 
     @Test("a session ends while push is unavailable, and the device is unregistered only once")
-    func pushAway() async throws {
+    func pushDown() async throws {
         let tokens = try await signedIn()
         server.refuseNext(
             "DELETE /api/devices/phone",

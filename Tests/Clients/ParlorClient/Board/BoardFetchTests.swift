@@ -73,16 +73,16 @@ struct BoardFetchTests {
             updatedBy: "ben", updatedAt: Date(timeIntervalSince1970: 0), version: 1)
     }
 
-    private func board(_ server: any ElementServer, isAway: Bool = false, clock: TestClock = TestClock()) -> Board {
+    private func board(_ server: any ElementServer, isBehind: Bool = false, clock: TestClock = TestClock()) -> Board {
         Board(
-            roomID: "room", ownID: "ada", isAway: isAway, server: server, files: BoardFiles(folder: folder.url),
+            roomID: "room", ownID: "ada", isBehind: isBehind, server: server, files: BoardFiles(folder: folder.url),
             clock: clock)
     }
 
     @Test("missed events are shown together: when the replay ends, or after a pause")
     func replay() async {
         let clock = TestClock()
-        let board = board(SlowElements([]), isAway: true, clock: clock)
+        let board = board(SlowElements([]), isBehind: true, clock: clock)
         await board.restore()
         for number in 1...3 { board.apply(.event(.elementCreated(element("e\(number)")))) }
         #expect(board.items.isEmpty)

@@ -101,7 +101,7 @@ struct BoardTests {
         let device = server.makeDevice()
         let client = try makeClient(ada, on: device)
         await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded && !client.isAway }
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded && !client.isBehind }
         let refusal = Refusal(code: "internal_error", message: "Out of order.", isRetryable: true)
         server.refuseNext("GET /api/rooms/\(roomID)/elements", with: refusal)
         let board = client.openBoard(try #require(client.rooms[roomID]))

@@ -53,7 +53,7 @@ struct UnreadableContentTests {
             .answer("DELETE /api/rooms/room/elements/odd", "", status: 204),
         ])
         let board = Board(
-            roomID: "room", ownID: "ada", isAway: false, server: RoomsAPI(transport: http, tokens: ListedTokens()),
+            roomID: "room", ownID: "ada", isBehind: false, server: RoomsAPI(transport: http, tokens: ListedTokens()),
             files: BoardFiles(folder: folder.url), clock: TestClock())
         board.noteOpened()
         await lookUntil { !board.isLoading }

@@ -168,7 +168,7 @@ final class ChaosRun {
         guard let kept = answer, await isSettled() else {
             return [
                 "does not come to rest: \(conversation.items.map(\.text)), entered \(conversation.isEntered), "
-                    + "fetched \(conversation.isFetched), behind \(conversation.isAway), "
+                    + "fetched \(conversation.isFetched), behind \(conversation.isBehind), "
                     + "loading \(conversation.isLoading), older \(conversation.hasOlder), "
                     + "gap \(String(describing: conversation.store.firstGap)), "
                     + "failure \(String(describing: conversation.failure)), \(client.connection), "

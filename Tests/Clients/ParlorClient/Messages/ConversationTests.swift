@@ -98,7 +98,7 @@ struct ConversationTests {
     }
 
     @Test("marking all as read without a connection includes messages that came meanwhile")
-    func allReadWhileAway() async throws {
+    func allReadWhileOffline() async throws {
         await enter(page(1...2))
         conversation.unreadCount = { 2 }
         conversation.apply(.disconnected(offline))

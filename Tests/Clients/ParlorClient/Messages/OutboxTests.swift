@@ -103,7 +103,7 @@ struct OutboxTests {
     }
 
     @Test("no pause follows if a connection came while the message was being sent")
-    func connectionUnderWay() async throws {
+    func connectionInProgress() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
         let call = await server.next()
@@ -163,7 +163,7 @@ struct OutboxTests {
     }
 
     @Test("a message that is known to be stored cannot fail")
-    func echoUnderWay() async throws {
+    func echoInFlight() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
         try await outbox.append(typed("b"), in: "room")

@@ -185,7 +185,7 @@ struct ReadReceiptsTests {
     }
 
     @Test("a flush during a request sends the rest before it returns")
-    func flushedUnderWay() async {
+    func flushedInFlight() async {
         let call = await readDuringCall()
         async let flushed: Void = receipts.flush()
         await TestClock.settle()

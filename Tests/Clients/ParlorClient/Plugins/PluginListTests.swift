@@ -47,7 +47,7 @@ extension RoomListTests {
     }
 
     @Test("a plugin that stays down is asked for every five minutes; one of the server's own sooner")
-    func longAway() async {
+    func longDown() async {
         await load(room(polls: 2, pollCount: 3))
         server.degraded = ["polls"]
         await list.refresh()

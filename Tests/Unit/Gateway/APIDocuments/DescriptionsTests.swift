@@ -33,7 +33,7 @@ struct DescriptionsTests {
 
     private func run(_ test: (Descriptions, FakeService) async throws -> Void) async throws {
         let group = try EventLoopGroup(loopCount: 1)
-        let faults = AnswerFaults(log: log.logger)
+        let faults = ReplyFaults(log: log.logger)
         let directory = Directory(
             catalog: Catalog(required: []), bus: bus, on: group.loops[0], file: nil, log: log.logger, faults: faults,
             logs: NoLogs(), onAnnouncement: { _ in })

@@ -55,7 +55,7 @@ struct DirectoryTests {
         let group = try EventLoopGroup(loopCount: 1)
         let directory = Directory(
             catalog: Catalog(required: required), bus: bus, on: group.loops[0], file: file, clock: clock,
-            log: log.logger, faults: AnswerFaults(log: log.logger),
+            log: log.logger, faults: ReplyFaults(log: log.logger),
             announcementPause: .zero, logs: FollowedLogs(delivered: delivered, followed: followed),
             onAnnouncement: { [announced] in announced.add($0.service) },
             onForgotten: { [forgottenServices] in forgottenServices.add($0) })

@@ -52,7 +52,7 @@ struct FieldCacheTests {
         #expect(values("a") == ["a"])
     }
 
-    @Test("an answer to a question from before a change is not current")
+    @Test("a reply to a request from before a change is not current")
     func race() {
         let moment = cache.moment(of: "stars")
         cache.note([entry(5, .fieldsChanged(messageIDs: ["a"]))], of: "stars")
@@ -72,7 +72,7 @@ struct FieldCacheTests {
             let before = cache.moment(of: "stars")
             replace()
             #expect(values("a") == ["-"] && values("a", by: "hearts") == ["a"])
-            // The answer to a question from before it is of no use either.
+            // The reply to a request from before it is of no use either.
             put("a", asOf: before)
             #expect(values("a") == ["-"])
         }

@@ -68,7 +68,7 @@ struct RoomListCacheTests {
         #expect(cache.size == before)
     }
 
-    @Test("an end that the log had passed before, or another entry at it, is of another history")
+    @Test("a head that the log had passed before, or another entry at it, is of another history")
     func anotherPast() {
         keep(key())
         #expect(!isCurrent(at: LogPosition(databaseID: "db", seq: 4, digest: 40)))

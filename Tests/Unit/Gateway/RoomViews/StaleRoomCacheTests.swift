@@ -55,7 +55,7 @@ struct StaleRoomCacheTests {
         #expect(values(["9", "1"]) == ["[90]", "[10]"])
     }
 
-    @Test("values known of some rooms do not retain the whole answers that they came from")
+    @Test("values known of some rooms do not retain the whole replies that they came from")
     func copies() throws {
         let ids = (0..<400).map(String.init)
         let answer = try #require(try JSONValue(parsing: "[" + ids.joined(separator: ",") + "]").array)
@@ -95,7 +95,7 @@ struct StaleRoomCacheTests {
             ])
     }
 
-    @Test("unchanged answers count as updates, and the values of a service that is down for long stay")
+    @Test("unchanged replies count as updates, and the values of a service that is down for long stay")
     func renewed() {
         note(["1", "2"], [10, 20])
         note(["1"], [11])

@@ -212,7 +212,7 @@ struct RecoveryTests {
     }
 
     @Test("a log whose owner is down since the gateway's start costs clients their replay, and not their connection")
-    func ownerAway() async throws {
+    func ownerDown() async throws {
         try await Self.runUnfollowed(requestTimeout: "2s") { harness, notes, bus in
             let given = harness.cursor(at: harness.chat, notes)
             let first = try await Self.connect(harness, since: given)
@@ -278,7 +278,7 @@ struct RecoveryTests {
     }
 
     @Test("a plugin that is down keeps nobody from GET /api/sync; its events come when it is up again")
-    func addedServiceAway() async throws {
+    func pluginDown() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
             harness.rooms.on("rooms.list", reply: Reply(.ok, .emptyArray))
             harness.rooms.on("rooms.ids", reply: Reply(.ok, .emptyArray))
@@ -359,8 +359,8 @@ struct RecoveryTests {
     }
 
     @Test("with the least MAX_PENDING_BYTES a client catches up, also in one room after the other before it reads")
-    func leastPendingBytes() async throws {
-        let setting = GatewaySettings.maxPendingBytes
+    func leastUnsentBytes() async throws {
+        let setting = GatewaySettings.maxUnsentBytes
         #expect(setting.objection(to: "256k") == nil && setting.objection(to: "255k") != nil)
         try await GatewayHarness.run(["--max-pending-bytes", "256k"], loops: 1) { harness in
             harness.serveRoom()
@@ -389,9 +389,9 @@ struct RecoveryTests {
             Self.publish(harness, sizes: Self.many)
             try await poller.post(#"421["room:join",{"roomId":"r"}]"#)
             try await poller.readToEnd()
-            let question = OpenRoomQuestion(log: "chat", members: [.init(roomID: "r", userID: "ada")])
+            let request = OpenRoomsRequest(log: "chat", members: [.init(roomID: "r", userID: "ada")])
             let delivery = try #require(harness.gateway.parts.fanout.loops.first)
-            #expect(await delivery.evidence(for: question).map(\.count) == [0])
+            #expect(await delivery.evidence(for: request).map(\.count) == [0])
 
             try await Poller.open(harness, since: cursor).readToEnd()
             let bob = try await harness.connect(GatewayHarness.bob)

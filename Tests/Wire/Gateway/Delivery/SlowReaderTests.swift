@@ -91,7 +91,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("a client over its pending limit is disconnected, and the others go on")
+    @Test("a client over its limit of unsent bytes is disconnected, and the others go on")
     func cutOff() async throws {
         try await GatewayHarness.run(["--max-pending-bytes", "256k"]) { harness in
             let poller = try await Poller.joined(harness)

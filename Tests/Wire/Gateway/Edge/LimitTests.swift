@@ -95,7 +95,7 @@ struct LimitTests {
     }
 
     @Test("events being processed count as buffered until they are answered, also after their socket has gone")
-    func eventsUnderWay() async throws {
+    func eventsInFlight() async throws {
         try await GatewayHarness.run { harness in
             let requests = harness.chat.hold("chat.send")
             func buffered() async throws -> Int {

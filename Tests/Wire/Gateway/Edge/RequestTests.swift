@@ -371,7 +371,7 @@ struct RequestTests {
         }
     }
 
-    @Test("many who ask whether services are ready cause few rounds of questions; a few get an answer of their own")
+    @Test("many who ask whether services are ready cause few rounds of requests; a few get an answer of their own")
     func fewProbes() async throws {
         let rounds = Arrivals<CheckedContinuation<Set<String>, Never>>()
         let shared = ReadinessProbe { await withCheckedContinuation { rounds.add($0) } }

@@ -103,7 +103,7 @@ struct RoomsTests {
     }
 
     @Test(
-        "a contributor whose answer is invalid, or an error, counts as unavailable",
+        "a contributor whose reply is invalid, or an error, counts as unavailable",
         arguments: ["{}", #"{"rooms":[]}"#, #"{"rooms":[[1],[2]]}"#, "7"])
     func nonsense(answer: String) async throws {
         try await GatewayHarness.run { harness in

@@ -56,7 +56,7 @@ struct ContributedFieldsTests {
             request.reply(Reply(.ok, data).json)
         }
 
-        /// Returns the questions since the last call: the viewer and the ids of each.
+        /// Returns the requests since the last call: the viewer and the ids of each.
         func questions() -> [[String]] {
             asked.withLock { asked in
                 defer { asked = [] }

@@ -59,7 +59,7 @@ struct RoomListTests {
 
         /// Requests the list until an answer is from the cache.
         @discardableResult
-        func keptList(_ query: String = "") async throws -> RawResponse {
+        func cachedList(_ query: String = "") async throws -> RawResponse {
             while true {
                 let before = count
                 let answer = try await list(query)
@@ -100,7 +100,7 @@ struct RoomListTests {
     @Test("an unchanged list is answered from the cache, to its person and in its order")
     func unchanged() async throws {
         try await Self.run { _, house in
-            let first = try await house.keptList()
+            let first = try await house.cachedList()
             #expect(try await house.list().body == first.body)
             #expect(try await !house.isComposed())
             #expect(try await house.isComposed(as: GatewayHarness.bob))
@@ -117,7 +117,7 @@ struct RoomListTests {
     func changed(log: String) async throws {
         try await Self.run { harness, house in
             for badge in 1...3 {
-                try await house.keptList()
+                try await house.cachedList()
                 harness.contribute(badge: badge)
                 if log == "chat" { harness.chat.emit([]) } else { harness.rooms.emit([]) }
                 #expect(try await house.badge() == badge)
@@ -130,7 +130,7 @@ struct RoomListTests {
         try await Self.run { harness, house in
             let client = try await harness.connect()
             for (number, id) in ["a", "b", "c"].enumerated() { house.update(id, at: 6000 + number) }
-            #expect(try await house.keptList().header("ETag") != nil)
+            #expect(try await house.cachedList().header("ETag") != nil)
             let count = house.count
             house.update("a", at: 9000)
             harness.rooms.emit([], room: "a")
@@ -156,7 +156,7 @@ struct RoomListTests {
             let client = try await harness.connect()
             let ids = (100..<199).map { "\($0)" }
             for (number, id) in ids.enumerated() { house.update(id, at: 6000 + number) }
-            try await house.keptList()
+            try await house.cachedList()
             let count = house.count
             for (number, id) in ids.prefix(changed).enumerated() {
                 house.update(id, at: 9000 + number)
@@ -172,7 +172,7 @@ struct RoomListTests {
     @Test("a new room, or a change of more than a room, makes a new list", arguments: ["new", ""])
     func anew(roomID: String) async throws {
         try await Self.run { harness, house in
-            try await house.keptList()
+            try await house.cachedList()
             house.update("new", at: 9000)
             harness.rooms.emit([], room: roomID)
             #expect(try await house.ids() == ["new", "r"])
@@ -183,7 +183,7 @@ struct RoomListTests {
     func gone() async throws {
         try await Self.run { harness, house in
             house.update("other", at: 9000)
-            try await house.keptList()
+            try await house.cachedList()
             harness.rooms.on("rooms.get", error: ServiceError.roomNotFound)
             harness.rooms.emit([])
             #expect(try await house.isComposed())
@@ -194,7 +194,7 @@ struct RoomListTests {
     func others() async throws {
         try await Self.run { harness, house in
             let client = try await harness.connect()
-            try await house.keptList()
+            try await house.cachedList()
             harness.chat.emit([news(1)], participants: ["bob", "eve"])
             #expect(try await client.next() == .event("news", JSONValue(1)))
             #expect(try await !house.isComposed())
@@ -204,7 +204,7 @@ struct RoomListTests {
     @Test("committed changes are in the answer, even if this gateway has yet to receive them")
     func unreceived() async throws {
         try await Self.run { harness, house in
-            try await house.keptList()
+            try await house.cachedList()
             harness.contribute(badge: 5)
             // So it looks here when the client has asked another gateway for the change, and has its answer.
             let entry = harness.chat.commit([])
@@ -223,7 +223,7 @@ struct RoomListTests {
     func meanwhile(isNew: Bool) async throws {
         try await Self.run { harness, house in
             let client = try await harness.connect()
-            try await house.keptList()
+            try await house.cachedList()
             harness.chat.emit([], room: isNew ? "new" : "r")
             let asked = harness.chat.hold("chat.contribute")
             async let answer = house.badge()
@@ -245,10 +245,10 @@ struct RoomListTests {
             func isActive() async throws -> Bool? {
                 try await house.list().json["data"]?.array?.first?["isActive"]?.bool
             }
-            try await house.keptList()
+            try await house.cachedList()
             let bob = try await harness.join(GatewayHarness.bob)
             #expect(try await isActive() == true)
-            try await house.keptList()
+            try await house.cachedList()
             // Elsewhere: this list is the same.
             _ = try await harness.join(GatewayHarness.bob, room: "other")
             #expect(try await !house.isComposed())
@@ -262,7 +262,7 @@ struct RoomListTests {
         try await Self.run { harness, house in
             let ids = (10..<30).map { "r\($0)" }
             for id in ids { house.update(id, at: 6000) }
-            try await house.keptList()
+            try await house.cachedList()
             var clients: [SocketIOTestClient] = []
             for id in ids { clients.append(try await harness.join(GatewayHarness.bob, room: id)) }
             #expect(try await house.isComposed())
@@ -273,10 +273,10 @@ struct RoomListTests {
     @Test("while a service is down the list comes from the cache too, and it is fresh once the service is up again")
     func degraded() async throws {
         try await Self.run { harness, house in
-            let whole = try await house.keptList()
+            let whole = try await house.cachedList()
             harness.chat.takeDown()
             _ = try await house.list()
-            let answer = try await house.keptList()
+            let answer = try await house.cachedList()
             #expect(try answer.json["degraded"]?.text == #"["chat"]"#)
             #expect(answer.header("ETag") != whole.header("ETag"))
             harness.contribute(badge: 7)
@@ -284,17 +284,17 @@ struct RoomListTests {
             let back = try await house.list()
             #expect(try back.json["degraded"] == nil)
             #expect(try await house.badge() == 7)
-            #expect(try await house.keptList().json["degraded"] == nil)
+            #expect(try await house.cachedList().json["degraded"] == nil)
         }
     }
 
     @Test("a service that comes back with the same values is no longer named as degraded")
     func sameValues() async throws {
         try await Self.run { harness, house in
-            let whole = try await house.keptList()
+            let whole = try await house.cachedList()
             harness.chat.takeDown()
             _ = try await house.list()
-            #expect(try await house.keptList().json["degraded"] != nil)
+            #expect(try await house.cachedList().json["degraded"] != nil)
             try harness.chat.bringUp()
             let back = try await house.list()
             #expect(back.body == whole.body && back.header("ETag") == whole.header("ETag"))
@@ -318,13 +318,13 @@ struct RoomListTests {
     func answeredAgain() async throws {
         try await Self.run { harness, house in
             harness.contribute(badge: 5)
-            let list = try await house.keptList()
+            let list = try await house.cachedList()
             for round in 1...3 {
                 for number in 0..<StaleRoomCache.generationSize {
                     harness.gateway.parts.cache.stale.note(
                         "chat", "\(round)-\(number)", ["r"], [.emptyArray], as: .some)
                 }
-                #expect(try await house.keptList().body == list.body)
+                #expect(try await house.cachedList().body == list.body)
             }
             harness.chat.takeDown()
             #expect(try await house.badge() == 5)
@@ -341,7 +341,7 @@ struct RoomListTests {
             harness.chat.on("chat.learned", reply: Reply())
             harness.chat.announce(manifest)
             while try await harness.request("GET", "/api/learned").status == 404 {}
-            let before = try await house.keptList()
+            let before = try await house.cachedList()
             harness.contribute(badge: 3)
             let count = house.count
             let after = try await house.list()
@@ -350,7 +350,7 @@ struct RoomListTests {
             // Only the rooms whose values changed were fetched again.
             #expect(house.count == count)
             harness.chat.takeDown()
-            let degraded = try await house.keptList().json
+            let degraded = try await house.cachedList().json
             #expect(degraded["degraded"]?.text == #"["chat"]"#)
             #expect(degraded["data"]?.text == (try after.json["data"]?.text))
         }
@@ -360,7 +360,7 @@ struct RoomListTests {
     func restored() async throws {
         try await Self.run { harness, house in
             harness.chat.emit([])
-            try await house.keptList()
+            try await house.cachedList()
             harness.contribute(badge: 7)
             harness.chat.restore(forgetting: 1)
             #expect(try await house.badge() == 7)
@@ -370,7 +370,7 @@ struct RoomListTests {
     @Test("a service that changes its contribution is asked again")
     func manifest() async throws {
         try await Self.run { harness, house in
-            try await house.keptList()
+            try await house.cachedList()
             var manifest = harness.chat.manifest
             manifest.contribution = Contribution(
                 subject: "chat.contribute", fields: [.init("badges.letters", zero: JSONValue(0))])
@@ -386,7 +386,7 @@ struct RoomListTests {
     @Test("a client that has the current list gets 304 without a body")
     func notModified() async throws {
         try await Self.run { harness, house in
-            for answer in [try await house.list(), try await house.keptList()] {
+            for answer in [try await house.list(), try await house.cachedList()] {
                 let tag = try #require(answer.header("ETag"))
                 #expect(answer.status == 200 && answer.header("Cache-Control") == "private, no-cache")
                 for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*"] {
@@ -404,7 +404,7 @@ struct RoomListTests {
     @Test("a change gives the list another tag, and a change back the old one")
     func tags() async throws {
         try await Self.run { harness, house in
-            let tag = try await house.keptList().header("ETag")
+            let tag = try await house.cachedList().header("ETag")
             harness.contribute(badge: 1)
             harness.chat.emit([])
             let changed = try await house.list(tag: tag)

@@ -59,7 +59,7 @@ struct RoomListsTests {
                         ]),
                     hasEventLog: true, logsWhatRoomsShow: true), on: bus)
             presence = Presence(gatewayID: "g", bus: bus, on: loop, log: .silent) { _ in }
-            let faults = AnswerFaults(log: .silent)
+            let faults = ReplyFaults(log: .silent)
             directory = Directory(
                 catalog: Catalog(required: ["rooms", "chat"]), bus: bus, on: loop, file: nil, log: .silent,
                 faults: faults, logs: Marker(cache: cache), onAnnouncement: { _ in })

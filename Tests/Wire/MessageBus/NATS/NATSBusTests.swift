@@ -58,7 +58,7 @@ struct NATSBusTests {
         try await bus.flush()
         let question = Task {
             try await bus.request(
-                "count", JSONValue(1), BusContext(requestID: "r", timeout: .seconds(30), isQuestion: true))
+                "count", JSONValue(1), BusContext(requestID: "r", timeout: .seconds(30), isRepeatable: true))
         }
         let first = try await received.next()
         let second = try await received.next()

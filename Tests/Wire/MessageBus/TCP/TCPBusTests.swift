@@ -187,7 +187,7 @@ struct TCPBusTests {
             [#"{"op":"msg","sub":1,"reply":4,"subject":"a","timeout":60000,"data":1}"#], deaf: true, channels: channels,
             received: received)
         let bus = try await TCPBus.connect(
-            host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: loop, maxPendingBytes: 100_000)
+            host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: loop, maxUnsentBytes: 100_000)
         try bus.respond(to: "a", queue: "q") { asked.add($0) }
         let request = try await asked.next()
         let channel = try await channels.next()
@@ -217,7 +217,7 @@ struct TCPBusTests {
         let group = try EventLoopGroup(loopCount: 1)
         let broker = try ScriptedBroker.listen(on: group, pingInterval: 15_000, after: #""op":"hello""#, [], deaf: true)
         let bus = try await TCPBus.connect(
-            host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: group.next(), maxPendingBytes: 100_000)
+            host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: group.next(), maxUnsentBytes: 100_000)
         let data = JSONValue(String(repeating: "x", count: 10_000))
         var failure: BusError?
         while failure == nil {

@@ -4,15 +4,15 @@ import ParlorMessageBus
 import ParlorServiceKit
 import Synchronization
 
-/// Answers the questions of `parlor services` and `parlor forget`, which every gateway gets.
+/// Answers the requests of `parlor services` and `parlor forget`, which every gateway gets.
 ///
 /// Only operators may ask: on a bus with a table of peers, nobody else may publish on these subjects.
-package final class OperatorQuestions: Sendable {
-    /// The limit of questions in progress. Others get no reply, which the operator sees.
-    private static let maxQuestions = 16
+package final class OperatorRequests: Sendable {
+    /// The limit of requests in progress. Others get no reply, which the operator sees.
+    private static let maxRequests = 16
     /// The time in which a service has to reply. A service that is too slow still counts as served.
     private static let healthTimeout: Duration = .milliseconds(250)
-    /// The size limit of the reports with names that answer one question, in bytes. If they were larger, a slow bus
+    /// The size limit of the reports with names that answer one request, in bytes. If they were larger, a slow bus
     /// would disconnect the gateway. Other services are listed with counts only.
     private static let maxBytesWithNames = 2 << 20
 
@@ -45,11 +45,11 @@ package final class OperatorQuestions: Sendable {
     }
 
     private func answer(
-        _ message: BusMessage, _ work: @escaping @Sendable (OperatorQuestions, OperatorQuestion) async -> Void
+        _ message: BusMessage, _ work: @escaping @Sendable (OperatorRequests, OperatorRequest) async -> Void
     ) {
-        guard let question = OperatorQuestion(message.data) else { return }
+        guard let request = OperatorRequest(message.data) else { return }
         let isAccepted = inProgress.withLock { count in
-            guard count < Self.maxQuestions else { return false }
+            guard count < Self.maxRequests else { return false }
             count += 1
             return true
         }
@@ -57,31 +57,31 @@ package final class OperatorQuestions: Sendable {
             return log.warning("too many operator requests in progress", ["subject": message.subject])
         }
         Task {
-            await work(self, question)
+            await work(self, request)
             inProgress.withLock { $0 -= 1 }
         }
     }
 
-    private func list(_ question: OperatorQuestion) async {
-        let known = directory.known(question.service)
+    private func list(_ request: OperatorRequest) async {
+        let known = directory.known(request.service)
         let served = await served(of: known.map(\.name))
-        var bytesLeft = question.wantsNames ? Self.maxBytesWithNames : 0
+        var bytesLeft = request.wantsNames ? Self.maxBytesWithNames : 0
         for var service in known {
             service.isServed = served.contains(service.name)
-            var json = report(question, .service(service))
+            var json = report(request, .service(service))
             if json.bytes.count > bytesLeft {
                 service.offer?.names = nil
-                json = report(question, .service(service))
+                json = report(request, .service(service))
             } else {
                 bytesLeft -= json.bytes.count
             }
             guard publish(json, on: Subject.serviceReports) else { return }
         }
-        publish(report(question, .end(count: known.count)), on: Subject.serviceReports)
+        publish(report(request, .end(count: known.count)), on: Subject.serviceReports)
     }
 
-    private func report(_ question: OperatorQuestion, _ content: ServiceReport.Content) -> JSONValue {
-        ServiceReport(question: question.id, gateway: gatewayID, instance: Program.instance, content).json
+    private func report(_ request: OperatorRequest, _ content: ServiceReport.Content) -> JSONValue {
+        ServiceReport(requestID: request.id, gateway: gatewayID, instance: Program.instance, content).json
     }
 
     /// Returns the services that answer requests.
@@ -103,11 +103,11 @@ package final class OperatorQuestions: Sendable {
         }
     }
 
-    private func forget(_ question: OperatorQuestion) async {
-        guard let service = question.service else { return }
+    private func forget(_ request: OperatorRequest) async {
+        guard let service = request.service else { return }
         let (outcome, offer) = await directory.forget(service)
         let report = ForgettingReport(
-            question: question.id, gateway: gatewayID, instance: Program.instance, outcome, offer: offer)
+            requestID: request.id, gateway: gatewayID, instance: Program.instance, outcome, offer: offer)
         publish(report.json, on: Subject.forgettingReports)
     }
 

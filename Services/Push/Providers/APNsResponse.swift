@@ -30,7 +30,7 @@ enum APNsReasons {
 }
 
 /// Apple's response.
-struct APNsAnswer {
+struct APNsResponse {
     let status: Int
     /// The reason; empty if none was given.
     let reason: String

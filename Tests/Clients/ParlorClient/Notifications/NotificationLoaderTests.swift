@@ -32,16 +32,16 @@ struct NotificationLoaderTests {
     }
 
     /// Returns the payload for a message from a server that sends no texts.
-    private func push(_ messageID: String, seq: Int? = 1) -> PushedMessage {
+    private func payload(_ messageID: String, seq: Int? = 1) -> PushedMessage {
         PushedMessage(
             roomID: roomID, messageID: messageID, seq: seq, senderName: "A.", roomName: "Kitchen",
             title: "A. · Kitchen",
             body: "New message", badge: 3)
     }
 
-    private func expectPush(_ content: NotificationContent, _ code: String) {
+    private func expectPayload(_ content: NotificationContent, _ code: String) {
         #expect(content.title == "A. · Kitchen" && content.body == "New message" && content.badge == 3)
-        guard case .push(let failure) = content.origin else {
+        guard case .payload(let failure) = content.origin else {
             Issue.record("it comes from \(content.origin)")
             return
         }
@@ -55,7 +55,7 @@ struct NotificationLoaderTests {
         let messageID = try server.post(text, in: roomID, by: ada.id)
         try server.post("after", in: roomID, by: ada.id)
         try server.rename(roomID, to: "Pantry", by: ben.id)
-        let content = try await loader.content(of: push(messageID, seq: hasNumber ? 3 : nil))
+        let content = try await loader.content(of: payload(messageID, seq: hasNumber ? 3 : nil))
         #expect(content.title == "Ada · Pantry" && content.body == text)
         #expect(content.badge == 3 && content.threadID == roomID)
         guard case .server(let message, let room) = content.origin else {
@@ -84,7 +84,7 @@ struct NotificationLoaderTests {
             } else {
                 try server.deleteMessage(messageID, in: roomID, by: ada.id)
             }
-            let content = try await loader.content(of: push(messageID, seq: hasNumber ? 1 : nil))
+            let content = try await loader.content(of: payload(messageID, seq: hasNumber ? 1 : nil))
             #expect(content.origin == .deleted && content.title == "A. · Kitchen")
         }
     }
@@ -93,38 +93,38 @@ struct NotificationLoaderTests {
     func old() async throws {
         let messageID = try server.post("Old", in: roomID, by: ada.id)
         for number in 0..<50 { try server.post("\(number)", in: roomID, by: ada.id) }
-        expectPush(try await loader.content(of: push(messageID, seq: nil)), "unreadable")
-        #expect(try await loader.content(of: push(messageID, seq: 1)).body == "Old")
+        expectPayload(try await loader.content(of: payload(messageID, seq: nil)), "unreadable")
+        #expect(try await loader.content(of: payload(messageID, seq: 1)).body == "Old")
     }
 
     @Test("without a network, or behind a hotel's page, it is what the payload says")
     func offline() async throws {
         let messageID = try server.post("Hi", in: roomID, by: ada.id)
         phone.setAirplaneMode(true)
-        expectPush(try await loader.content(of: push(messageID)), "offline")
+        expectPayload(try await loader.content(of: payload(messageID)), "offline")
         phone.setAirplaneMode(false)
-        #expect(try await loader.content(of: push(messageID)).body == "Hi")
+        #expect(try await loader.content(of: payload(messageID)).body == "Hi")
         phone.interceptNextRequests(2, with: HTTPResponse(status: 200, body: Data("<html>".utf8)))
-        expectPush(try await loader.content(of: push(messageID)), "offline")
+        expectPayload(try await loader.content(of: payload(messageID)), "offline")
     }
 
     @Test("what the server refuses is what the payload says")
     func refused() async throws {
         let messageID = try server.post("Hi", in: roomID, by: ada.id)
         server.remove(ben.id, from: roomID)
-        expectPush(try await loader.content(of: push(messageID)), "room_not_found")
+        expectPayload(try await loader.content(of: payload(messageID)), "room_not_found")
         try store.save(KeptSessions())
-        expectPush(try await loader.content(of: push(messageID)), "signed_out")
+        expectPayload(try await loader.content(of: payload(messageID)), "signed_out")
     }
 
     @Test("answers that come too late are not awaited")
     func late() async throws {
         let messageID = try server.post("Hi", in: roomID, by: ada.id)
         phone.delayAnswers(by: .seconds(6))
-        let loading = Task { [loader = try loader] in await loader.content(of: push(messageID)) }
+        let loading = Task { [loader = try loader] in await loader.content(of: payload(messageID)) }
         await clock.untilSleeping(3)
         await clock.advance(by: .seconds(5))
-        expectPush(await loading.value, "offline")
+        expectPayload(await loading.value, "offline")
         #expect(clock.elapsed == .seconds(5))
     }
 
@@ -133,7 +133,7 @@ struct NotificationLoaderTests {
         let messageID = try server.post("Hi", in: roomID, by: ada.id)
         let old = try store.load().current
         await clock.advance(by: .seconds(60 * 60))
-        #expect(try await loader.content(of: push(messageID)).body == "Hi")
+        #expect(try await loader.content(of: payload(messageID)).body == "Hi")
         #expect(phone.requests.count { $0 == "POST /api/auth/refresh" } == 1)
         let app = try SessionTokens(keptIn: store, accounts: AccountsAPI(transport: phone), clock: clock)
         let token = try await app.token()
@@ -148,7 +148,7 @@ struct NotificationLoaderTests {
         phone.delayAnswers(by: .seconds(8))
         let isDone = Guarded(false)
         let loading = Task { [loader = try loader] in
-            let content = await loader.content(of: push(messageID))
+            let content = await loader.content(of: payload(messageID))
             isDone.withLock { $0 = true }
             return content
         }
@@ -158,7 +158,7 @@ struct NotificationLoaderTests {
         await clock.untilSleeping(for: .seconds(20))
         #expect(!isDone.withLock { $0 })
         await clock.advance(by: .seconds(3))
-        expectPush(await loading.value, "offline")
+        expectPayload(await loading.value, "offline")
         let session = try #require(try store.load().current)
         #expect(session.refreshAttemptID == nil && session.expiresAt > clock.now)
     }

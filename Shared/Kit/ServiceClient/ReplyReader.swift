@@ -2,13 +2,13 @@ import ParlorContracts
 import ParlorJSON
 import ParlorMessageBus
 
-/// Reads the answer to one request: what the service replied, or the `ServiceError` for the reason why there is no
+/// Reads the reply to one request: what the service replied, or the `ServiceError` for the reason why there is no
 /// reply. Faults of the service are noted.
-public struct AnswerReader: Sendable {
+public struct ReplyReader: Sendable {
     private let subject: String
     private let context: BusContext
     private let owner: String
-    private let faults: AnswerFaults?
+    private let faults: ReplyFaults?
     /// True if the request is so long that it, and not the reply, would be over the bus's limit.
     private let isLong: Bool
 
@@ -16,7 +16,7 @@ public struct AnswerReader: Sendable {
     ///   - owner: as in `MessageBus.ask`.
     ///   - faults: as in `MessageBus.ask`.
     public init(
-        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults?
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: ReplyFaults?
     ) {
         self.subject = subject
         self.context = context
@@ -26,11 +26,11 @@ public struct AnswerReader: Sendable {
     }
 
     /// - Parameter parse: parses the payload of the reply, and throws the service's error.
-    public func read<Answer>(
-        _ answer: Result<any BusPayload, BusError>,
-        _ parse: (any BusPayload) throws(ServiceError) -> Answer
-    ) -> Result<Answer, ServiceError> {
-        switch answer {
+    public func read<Value>(
+        _ reply: Result<any BusPayload, BusError>,
+        _ parse: (any BusPayload) throws(ServiceError) -> Value
+    ) -> Result<Value, ServiceError> {
+        switch reply {
         case .success(let payload):
             do throws(ServiceError) {
                 return .success(try parse(payload))

@@ -9,21 +9,21 @@ import Testing
 @testable import ParlorGateway
 
 @Suite("What operators ask a running gateway", .timeLimit(.minutes(1)))
-struct OperatorQuestionsTests {
-    /// Publishes a question, and returns what the gateway answers.
+struct OperatorRequestsTests {
+    /// Publishes a request, and returns what the gateway answers.
     private func reports(
-        to question: OperatorQuestion, from harness: GatewayHarness
+        to request: OperatorRequest, from harness: GatewayHarness
     ) async throws -> [KnownService] {
         let answers = Arrivals<ServiceReport>()
         let subscription = try harness.bus.subscribe(Subject.serviceReports) { message in
             if let report = ServiceReport(message.data) { answers.add(report) }
         }
         defer { subscription.cancel() }
-        try harness.bus.publish(Subject.listServices, question.json)
+        try harness.bus.publish(Subject.listServices, request.json)
         var services: [KnownService] = []
         while true {
             let report = try await answers.next()
-            #expect(report.question == question.id && report.instance == Program.instance)
+            #expect(report.requestID == request.id && report.instance == Program.instance)
             switch report.content {
             case .service(let service): services.append(service)
             case .end(let count):
@@ -41,24 +41,24 @@ struct OperatorQuestionsTests {
     func listed() async throws {
         try await GatewayHarness.run { harness in
             harness.chat.takeDown()
-            let all = try await reports(to: OperatorQuestion(id: "1"), from: harness)
+            let all = try await reports(to: OperatorRequest(id: "1"), from: harness)
             #expect(all.map(\.name) == ["chat", "rooms"] && all.map(\.isServed) == [false, true])
             #expect(all.map(\.isRequired) == [true, true])
             #expect(all.map { $0.offer?.count(of: .routes) } == [1, 7] && all.allSatisfy { $0.offer?.names == nil })
             let one = try await reports(
-                to: OperatorQuestion(id: "2", service: "chat", wantsNames: true), from: harness)
+                to: OperatorRequest(id: "2", service: "chat", wantsNames: true), from: harness)
             #expect(one.map(\.name) == ["chat"])
             #expect(one.first?.offer?.names?[.events] == ["chat:send", "chat:read", "chat:rare"])
             #expect(one.first?.offer?.digest == all.first?.offer?.digest)
-            #expect(try await reports(to: OperatorQuestion(id: "3", service: "nobody"), from: harness).isEmpty)
+            #expect(try await reports(to: OperatorRequest(id: "3", service: "nobody"), from: harness).isEmpty)
         }
     }
 
-    @Test("a service that hangs is listed as served, and delays the answer by a moment only")
+    @Test("a service that hangs is listed as served, and delays the reply by a moment only")
     func hangs() async throws {
         try await GatewayHarness.run { harness in
             let held = harness.chat.hold(Subject.health(of: "chat"))
-            let all = try await reports(to: OperatorQuestion(id: "1"), from: harness)
+            let all = try await reports(to: OperatorRequest(id: "1"), from: harness)
             #expect(all.map(\.isServed) == [true, true])
             try await held.next().reply(Reply().json)
         }
@@ -101,15 +101,15 @@ struct OperatorQuestionsTests {
         Issue.record("\(service) was forgotten although it announces itself")
     }
 
-    @Test("what is no question has no effect")
+    @Test("what is no request has no effect")
     func malformed() async throws {
         try await GatewayHarness.run { harness in
             for payload in [JSONValue(7), .emptyObject, .null] {
                 try harness.bus.publish(Subject.listServices, payload)
                 try harness.bus.publish(Subject.forgetService, payload)
             }
-            try harness.bus.publish(Subject.forgetService, OperatorQuestion(id: "q").json)
-            #expect(try await reports(to: OperatorQuestion(id: "1"), from: harness).count == 2)
+            try harness.bus.publish(Subject.forgetService, OperatorRequest(id: "q").json)
+            #expect(try await reports(to: OperatorRequest(id: "1"), from: harness).count == 2)
         }
     }
 }

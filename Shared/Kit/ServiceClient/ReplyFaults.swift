@@ -3,14 +3,14 @@ import ParlorLogging
 import ParlorMessageBus
 import Synchronization
 
-/// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, whose errors have a code that
-/// is not allowed, whose fields are too large or wrong, or whose log has malformed entries. Each reason, with its detail, is
+/// Logs services whose replies are late, too long for the bus, or neither a reply nor an error, whose errors have a code
+/// that is not allowed, whose fields are too large or wrong, or whose log has malformed entries. Each reason, with its detail, is
 /// logged at most once a minute per service (`LogThrottle`); malformed entries are one reason, wherever they are.
-public final class AnswerFaults: Sendable {
+public final class ReplyFaults: Sendable {
     public enum Reason: String, Sendable {
-        case late = "no answer in time"
-        case tooLong = "an answer is too long for the bus"
-        case malformed = "an answer is malformed"
+        case late = "no reply in time"
+        case tooLong = "a reply is too long for the bus"
+        case malformed = "a reply is malformed"
         case unknownCode = "an error's code is not of the contract, and is not allowed as one of its own"
         case largeValue = "a field of an object is too large"
         case wrongValue = "a field of an object has a wrong value"
@@ -38,7 +38,7 @@ public final class AnswerFaults: Sendable {
         }
     }
 
-    /// Notes that a service's answer could not be read. An error that the service itself sent is not noted, unless its
+    /// Notes that a service's reply could not be read. An error that the service itself sent is not noted, unless its
     /// code is not allowed.
     public func note(_ error: ServiceError, reading payload: any BusPayload, on subject: String, _ context: BusContext)
     {
@@ -46,7 +46,7 @@ public final class AnswerFaults: Sendable {
         if let sent = payload.json.object?["error"]?.object {
             guard error.code == .internal, let code = sent.refusedCode else { return }
             note(.unknownCode, code, on: subject, context)
-        } else if error == .noAnswer {
+        } else if error == .noReply {
             note(.malformed, Reply.mistake(in: payload.json), on: subject, context)
         }
     }
@@ -58,7 +58,7 @@ public final class AnswerFaults: Sendable {
         let key = reason == .malformedEntry ? reason.rawValue : "\(reason.rawValue) \(detail)"
         guard throttle.withLock({ $0.note(key, of: service) }) else { return }
         log.warning(
-            "a service does not answer as it should",
+            "a service does not reply as it should",
             [
                 "name": service, "reason": reason.rawValue, "detail": detail, "subject": subject,
                 "request": context.requestID,

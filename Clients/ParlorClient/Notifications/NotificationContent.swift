@@ -8,7 +8,7 @@ public struct NotificationContent: Hashable, Sendable {
         /// filter notifications can show nothing instead.
         case deleted
         /// The content is the payload's, because the message or its room could not be fetched.
-        case push(ClientFailure)
+        case payload(ClientFailure)
     }
 
     /// The sender, and the room's name if it has one, such as `Ada · Kitchen`. If nil, keep what the system shows.

@@ -55,7 +55,7 @@ public struct NotificationLoader: Sendable {
                 try await fetch(pushed)
             }
         } catch {
-            content = NotificationContent(pushed, .push(ClientFailure(error)))
+            content = NotificationContent(pushed, .payload(ClientFailure(error)))
         }
         // If the refresh takes longer, the app repeats it later.
         try? await within(Self.longestRefresh, by: clock, else: "") { await tokens.settle() }

@@ -6,22 +6,22 @@ import ParlorTestSupport
 import Testing
 
 @Suite("Faults of services' answers")
-struct AnswerFaultsTests {
+struct ReplyFaultsTests {
     private let log = CapturedLog()
     private let context = BusContext(requestID: "r", timeout: .seconds(1))
     private let malformed = JSONValue("?")
 
     @Test("each kind of fault names the service, and the same one is logged once")
     func reasons() {
-        let faults = AnswerFaults(log: log.logger)
+        let faults = ReplyFaults(log: log.logger)
         for _ in 1...3 {
             faults.note(.deadlineExceeded, on: "late.list", context)
             faults.note(.lineTooLong, on: "long.list", context)
-            faults.note(.noAnswer, reading: malformed, on: "odd.list", context)
+            faults.note(.noReply, reading: malformed, on: "odd.list", context)
             faults.note(.malformedReply, on: "raw.list", context)
         }
         #expect(log.lines.count == 4)
-        for text in ["late", "no answer in time", "long", "too long for the bus", "odd", "malformed", "raw"] {
+        for text in ["late", "no reply in time", "long", "too long for the bus", "odd", "malformed", "raw"] {
             #expect(log.text.contains(text))
         }
     }
@@ -35,7 +35,7 @@ struct AnswerFaultsTests {
             (#""message":"No.""#, "code none"),
         ])
     func codes(error: String, text: String) throws {
-        let faults = AnswerFaults(log: log.logger)
+        let faults = ReplyFaults(log: log.logger)
         let answer = try JSONValue(parsing: #"{"error":{\#(error)}}"#)
         let read = #expect(throws: ServiceError.self) { try Reply(answer) }
         faults.note(try #require(read), reading: answer, on: "odd.list", context)
@@ -49,7 +49,7 @@ struct AnswerFaultsTests {
             (#"{"status":202,"data":1}"#, "202"), (#"{"status":200}"#, "no `data`"),
         ])
     func mistakes(json: String, text: String) throws {
-        let faults = AnswerFaults(log: log.logger)
+        let faults = ReplyFaults(log: log.logger)
         let answer = try JSONValue(parsing: json)
         faults.note(
             try #require(throws: ServiceError.self) { try Reply(answer) }, reading: answer, on: "odd.x", context)
@@ -58,14 +58,14 @@ struct AnswerFaultsTests {
 
     @Test("a service is not blamed for too little time, for being down, or for an error that it gives")
     func others() throws {
-        let faults = AnswerFaults(log: log.logger)
+        let faults = ReplyFaults(log: log.logger)
         faults.note(.deadlineExceeded, on: "a.list", BusContext(requestID: "r", timeout: .milliseconds(50)))
         faults.note(.noResponders, on: "a.list", context)
         faults.note(.disconnected, on: "a.list", context)
         faults.note(.refused("no right to ask this"), on: "a.list", context)
         // What it says of another service's malformed answer.
-        faults.note(.noAnswer, reading: ServiceError.noAnswer, on: "a.list", context)
-        faults.note(.noAnswer, reading: ServiceError.noAnswer.json, on: "a.list", context)
+        faults.note(.noReply, reading: ServiceError.noReply, on: "a.list", context)
+        faults.note(.noReply, reading: ServiceError.noReply.json, on: "a.list", context)
         faults.note(ServiceError(.invalidField, "?"), reading: malformed, on: "a.list", context)
         #expect(log.lines.isEmpty)
     }
