@@ -1,5 +1,5 @@
-/// The name of a member of a JSON object that may have members which the library does not know: fields of added
-/// services, or of a later server.
+/// The name of a member of a JSON object that may have members which the library does not know: fields of
+/// plugins, or of a later server.
 ///
 /// It is a protocol and not a generic type for speed: a decoder looks up the metadata of a generic key for each member.
 protocol OpenKey: CodingKey {

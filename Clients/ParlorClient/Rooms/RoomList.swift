@@ -165,8 +165,8 @@ public final class RoomList {
         await refresh()
     }
 
-    /// Fetches one room again after 100 ms, once for all calls within that time. Call it for an event of an added
-    /// service that changes its fields of the room.
+    /// Fetches one room again after 100 ms, once for all calls within that time. Call it for an event of a
+    /// plugin that changes its fields of the room.
     ///
     /// Returns at once; use ``refresh()`` to wait for an answer. The request is repeated until the server answers one
     /// that was made after the last call. Does nothing for a room that is not in the list.

@@ -156,7 +156,7 @@ public actor RoomsSocket {
     }
 
     /// Connects at once instead of after the pause, for example when the app comes to the foreground or the network is
-    /// back. A connection that has been silent for five seconds longer than the ping interval is replaced.
+    /// available again. A connection that has been silent for five seconds longer than the ping interval is replaced.
     ///
     /// It does not start a socket that is stopped.
     public func reconnectNow() async {

@@ -111,7 +111,7 @@ extension PushOutcome {
     /// Creates the outcome of an attempt without a response.
     init(_ failure: WebFailure) {
         switch failure {
-        case .timeout: self = .unanswered(reason: "timeout", detail: "no answer in time")
+        case .timeout: self = .unanswered(reason: "timeout", detail: "no response in time")
         case .connection(let detail): self = .unanswered(reason: "connection", detail: detail)
         case .notTrusted(let detail): self = .misconfigured(reason: "certificate", detail: detail)
         case .busy: self = .unanswered(reason: "busy", detail: "too many requests wait")

@@ -119,8 +119,8 @@ struct MetricsTests {
     @Test("a count that another object keeps is a counter")
     func kept() {
         let metrics = Metrics()
-        metrics.counter("parlor_kept_total", "Kept.") { 3 }
-        #expect(metrics.text().contains("# TYPE parlor_kept_total counter\nparlor_kept_total 3\n"))
+        metrics.counter("parlor_made_total", "Made.") { 3 }
+        #expect(metrics.text().contains("# TYPE parlor_made_total counter\nparlor_made_total 3\n"))
     }
 
     @Test("a process reports plausible figures of its resources")
