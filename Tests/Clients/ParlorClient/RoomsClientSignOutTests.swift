@@ -50,7 +50,8 @@ struct RoomsClientSignOutTests {
         #expect(left ?? [] == [], "no folder is as good")
     }
 
-    @Test("a request in progress at the sign-out is not repeated with another person's token", arguments: [false, true])
+    @Test(
+        "a request in progress at the sign-out is not repeated with another person's token", arguments: [false, true])
     func inProgress(isSamePerson: Bool) async throws {
         let gate = Gate()
         let refusal = #"{"error":{"code":"unauthenticated","message":"No.","requestId":"r"}}"#
