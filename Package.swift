@@ -263,7 +263,9 @@ let package = Package(
             swiftSettings: settings),
         client("Chat", ["ParlorClient"], exclude: ["Main"]),
         .executableTarget(
-            name: "parlor-chat", dependencies: ["Chat", "Security"], path: "Clients/Chat/Main", swiftSettings: settings),
+            name: "parlor-chat",
+            dependencies: ["Chat", .target(name: "Security", condition: .when(platforms: [.linux]))],
+            path: "Clients/Chat/Main", swiftSettings: settings),
         support(
             "TestSupport",
             ["Contracts", "JSON", "Logging", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),

@@ -401,9 +401,9 @@ struct RecoveryTests {
                 let given = try JSONValue(parsing: #"{"roomId":"r","badges":{}}"#)
                 harness.chat.emit([Emission(to: .person(person), "room:badges", given, composition: .badges)])
             }
-            let request = try await asked.next()
-            #expect(request.data["userId"]?.string == "bob")
-            request.reply(Reply(.ok, try JSONValue(parsing: #"{"rooms":[[null,null,0]]}"#)).json)
+            let badges = try await asked.next()
+            #expect(badges.data["userId"]?.string == "bob")
+            badges.reply(Reply(.ok, try JSONValue(parsing: #"{"rooms":[[null,null,0]]}"#)).json)
             while case .event(let name, _) = try await bob.next(), name != "room:badges" {}
         }
     }
