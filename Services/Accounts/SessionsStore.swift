@@ -201,7 +201,7 @@ struct SessionsStore {
     private func emit(_ sessions: [Ended], of personID: String, at now: Timestamp) throws {
         guard let until = sessions.map(\.tokensUntil).max() else { return }
         let ended = SessionsEnded(sessionIDs: sessions.map(\.id), tokensUntil: Timestamp(milliseconds: until))
-        // Gateways and push of the release before this fact read the event. Remove it with the next release.
+        // Gateways and push of 0.1.0 read the event. Remove it in 0.3.0.
         let event = Emission(
             to: .person(personID), "sessions:ended", JSONWriter.object { ended.writeMembers(to: &$0) })
         try EventLog.append(

@@ -11,7 +11,8 @@ extension RequestDescription {
 extension Elements {
     fileprivate static let newElement = Fields(
         .string("type", ElementType.schema, ElementType.init(_:)),
-        .optional(ElementContent.field, or: .empty), .optional(ElementPosition.field),
+        .optional(ElementContent.field, or: .empty),
+        .optional(.json("position", ElementPosition.schema.orNull, ElementPosition.init(_:))),
         .optional(.key("tempId", note: "The sender's idempotency key in the room, kept for ever.")))
 
     /// Creates an element. If its sender used the `tempId` in this room before, returns the element created then.

@@ -11,7 +11,7 @@ extension RequestDescription {
 
 extension Messaging {
     /// At most a screen or two of messages. A client that shows more sends several requests.
-    fileprivate static let readMessages = Fields(.strings("messageIds", .id, count: 1...500))
+    fileprivate static let readMessages = Fields(.strings("messageIds", count: 1...500))
 
     /// Marks messages as read by the caller, skipping ids that are not other people's messages in this room.
     func markRead(_ request: RoomRequest) async throws -> Reply {

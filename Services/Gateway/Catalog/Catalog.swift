@@ -190,9 +190,7 @@ extension Catalog {
     /// The gateway's own claims: sort orders, events, members of a Room, and paths with every method.
     private static let ownClaims: Set<String> = {
         let orders = ["sort activity", "sort content"]
-        let events = (["room:join", "room:leave", "message:typing"] + SocketIOPacket.reservedNames).map {
-            "event \($0)"
-        }
+        let events = (OwnEvent.allCases.map(\.rawValue) + SocketIOPacket.reservedNames).map { "event \($0)" }
         let sent = ownEvents.map { "sending \($0)" }
         let fields = [
             "id", "name", "displayName", "createdBy", "createdAt", "updatedAt", "lastActivityAt", "lastActivityType",

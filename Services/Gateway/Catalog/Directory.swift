@@ -173,9 +173,8 @@ package final class Directory: Sendable {
             return learn(manifest)
         }
         let hasRoom = state.withLock { state in
-            let followed = followers.services
-            return state.catalog.manifests[name] != nil || followed.contains(name)
-                || max(state.catalog.manifests.count, followed.count) < Self.maxServices
+            state.catalog.manifests[name] != nil || followers.follows(name)
+                || max(state.catalog.manifests.count, followers.services.count) < Self.maxServices
         }
         guard hasRoom else {
             noteRefused(name, "there are \(Self.maxServices) services already")
@@ -192,7 +191,7 @@ package final class Directory: Sendable {
                 return nil
             }
             // An earlier version of the service may have had a log.
-            if manifest.logs.isEmpty, followers.services.contains(name) { followers.remove(name) }
+            if manifest.logs.isEmpty, followers.follows(name) { followers.remove(name) }
             defer { state.catalog = state.catalog.adding(manifest) }
             // Only a changed manifest clears the refusal. An older instance may repeat its manifest while that of a
             // newer instance is refused.

@@ -51,6 +51,9 @@ final class LogFollowers: Sendable {
     /// The services of the followed logs.
     var services: Set<String> { state.withLock { Set($0.followers.keys.map(\.service)) } }
 
+    /// Returns true if a log of the service is followed.
+    func follows(_ service: String) -> Bool { state.withLock { $0.followers.keys.contains { $0.service == service } } }
+
     subscript(logID: LogID) -> LogFollower? { state.withLock { $0.followers[logID] } }
 
     /// Follows a log from now on, until `remove`. If the bus refuses the subscription, the next

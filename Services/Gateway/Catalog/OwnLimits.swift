@@ -48,7 +48,7 @@ package enum OwnLimits {
 }
 
 /// The events that a gateway handles itself. Each changes the rooms of its socket, or its state in one.
-package enum OwnEvent: String, Sendable {
+package enum OwnEvent: String, Sendable, CaseIterable {
     case join = "room:join"
     case leave = "room:leave"
     case typing = "message:typing"

@@ -138,7 +138,7 @@ package final class Admission: Sendable {
         parameters.first { $0.name == "roomId" }?.value
     }
 
-    /// Returns the request's data as one object: the query's items with a value, or the body's members, then the path's
+    /// Returns the request's data as one object: the query's items or the body's members, then the path's
     /// parameters, then a description of the client if the route wants one. If a name occurs twice, the later one wins.
     private func data(
         of request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
@@ -151,13 +151,13 @@ package final class Admission: Sendable {
             // `curl -X PUT` has no body, which is a request without fields. With a `Content-Type`, an empty body is
             // malformed.
             if request.body.isEmpty, request.headers["Content-Type"] == nil { break }
-            if let coding = request.headers["Content-Encoding"], coding.lowercased() != "identity" {
-                throw ServiceError(.malformedRequest, "Send the body without Content-Encoding.")
-            }
             do throws(JSONError) {
                 body = try JSONValue(parsing: request.body)
             } catch {
-                throw ServiceError(.malformedRequest, "The body is not JSON: \(error.reason) at byte \(error.offset).")
+                let coding = request.headers["Content-Encoding"].map { " It is not decoded from \($0.prefix(32))." }
+                throw ServiceError(
+                    .malformedRequest,
+                    "The body is not JSON: \(error.reason) at byte \(error.offset).\(coding ?? "")")
             }
             guard body.kind == .object else {
                 throw ServiceError(.malformedRequest, "The body has to be a JSON object.")
@@ -166,8 +166,7 @@ package final class Admission: Sendable {
             guard let query = request.queryItems else {
                 throw ServiceError(.malformedRequest, "The query is malformed.")
             }
-            // A form that was left empty sends `before=`.
-            items = query.items.filter { !$0.value.isEmpty }
+            items = query.items
             // The gateway itself reads these lists page by page, so that each answer has all rooms.
             if [.rooms, .roomsByPerson].contains(route.answer) { items.removeAll { $0.name == "cursor" } }
         }

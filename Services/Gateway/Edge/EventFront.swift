@@ -113,7 +113,7 @@ package actor EventFront: LoopPart {
         if let refusal = client.take(arrived) {
             return answers.fail(event, limits.noRoom(isOwn: refusal == .own), to: client.socket, request: origin.id)
         }
-        if !client.isWaiting, client.begin(arrived) { return start(arrived) }
+        if !client.isWaiting, client.begin(arrived) { return handle(arrived) }
         if client.wait(with: arrived) { return }
         log.warning("a socket sends without waiting for answers", ["user": client.caller.id])
         client.drop(arrived)
@@ -127,7 +127,7 @@ package actor EventFront: LoopPart {
         if client.isResuming { return }
         for _ in 0..<Self.maxResumedPerTurn {
             guard let next = client.beginNext() else { return }
-            start(next)
+            handle(next)
         }
         // Those that are refused at once may be thousands.
         client.isResuming = true
@@ -137,9 +137,9 @@ package actor EventFront: LoopPart {
         }
     }
 
-    /// Starts an event that has begun. Events start in order. The gateway's own are finished before the next one starts;
+    /// Handles an event that has begun. Events begin in order. The gateway's own are finished before the next one starts;
     /// services keep the order of the others, room by room.
-    private func start(_ event: ClientEvent) {
+    private func handle(_ event: ClientEvent) {
         let client = event.socket
         delivery.beginWork()
         do throws(ServiceError) {

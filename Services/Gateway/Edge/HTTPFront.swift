@@ -16,7 +16,7 @@ package struct OwnEndpoints: Sendable {
     let operations: OperationsEndpoint
     let sync: SyncEndpoint
     let documents: APIDocuments
-    private let routes: [[String]: OwnRoute]
+    private let routes: [String: OwnRoute]
     private let page: WebPage?
 
     package init(
@@ -27,16 +27,13 @@ package struct OwnEndpoints: Sendable {
         self.sync = sync
         self.documents = documents
         self.page = page
-        self.routes = Dictionary(
-            uniqueKeysWithValues: routes.map { ($0.route.path.split(separator: "/").map(String.init), $0) })
+        self.routes = Dictionary(uniqueKeysWithValues: routes.map { ($0.route.path, $0) })
     }
 
     /// Returns the route at a path; nil for a path of services. All files of the page have its route.
     ///
-    /// - Parameter segments: the path's decoded segments.
-    func route(at path: String, _ segments: [String]) -> OwnRoute? {
-        routes[segments] ?? (page?.serves(path) == true ? routes[[]] : nil)
-    }
+    /// - Parameter path: as it was sent. One with escapes is none of these: proxies that hide `/metrics` do not decode it.
+    func route(at path: String) -> OwnRoute? { routes[path] ?? (page?.serves(path) == true ? routes["/"] : nil) }
 }
 
 /// Serves the HTTP requests of one loop: finds the route, checks the caller, sends the request to the
@@ -96,7 +93,7 @@ package actor HTTPFront: LoopPart {
         }
         // A HEAD is a GET whose body is not sent.
         let method = request.method == "HEAD" ? "GET" : request.method
-        let route = own.route(at: request.path, segments)
+        let route = own.route(at: request.path)
         if route?.isForOperators != true { delivery.onLoop { $0.noteVisit() } }
         if let route {
             guard method == "GET" else {

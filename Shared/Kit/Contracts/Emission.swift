@@ -81,14 +81,14 @@ public struct Emission: Sendable {
 
 extension [Emission] {
     public var json: JSONValue {
-        var emissions = self
-        return emissions.write()
+        var (emissions, fact) = (self, Fact?.none)
+        return emissions.write(after: &fact)
     }
 
     /// Writes the entry's array: its fact first, if there is one, then the emissions. From then on
-    /// each emission's data is a slice of the array's bytes. So a gateway, which buffers thousands
-    /// of entries, holds the bytes of each entry once.
-    public mutating func write(after fact: Fact? = nil) -> JSONValue {
+    /// the fact and each emission's data are slices of the array's bytes. So a gateway, which buffers
+    /// thousands of entries, holds the bytes of each entry once.
+    public mutating func write(after fact: inout Fact?) -> JSONValue {
         // Approximately the required number of bytes.
         let capacity = reduce(2 + (fact?.payload.bytes.count ?? 0)) { $0 + $1.data.bytes.count + 128 }
         return withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { ends in
@@ -103,6 +103,7 @@ extension [Emission] {
                     }
                 }
             }
+            fact?.movePayload(into: bytes)
             for index in indices { self[index].moveData(into: bytes, endingAt: ends[index]) }
             return JSONValue(trusted: bytes)
         }

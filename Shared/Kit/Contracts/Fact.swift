@@ -8,7 +8,7 @@ import ParlorJSON
 public struct Fact: Sendable, Equatable {
     public let kind: String
     /// An object: `fact` with the kind, and the members of the payload.
-    public let payload: JSONValue
+    public private(set) var payload: JSONValue
 
     /// - Parameter write: writes the members of the payload.
     public init(_ kind: String, _ write: (inout JSONWriter) -> Void = { _ in }) {
@@ -30,6 +30,11 @@ public struct Fact: Sendable, Equatable {
     public func text(_ member: String, of kind: String) -> String? {
         self.kind == kind ? payload[member]?.string : nil
     }
+}
+
+extension Fact {
+    /// - Parameter array: an entry's array, of which this fact is the first element.
+    mutating func movePayload(into array: [UInt8]) { payload = JSONValue(trusted: array[1...payload.bytes.count]) }
 }
 
 extension Fact {

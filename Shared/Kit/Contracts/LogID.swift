@@ -33,7 +33,10 @@ extension LogID: CustomStringConvertible {
 
 extension LogID: ExpressibleByStringLiteral {
     /// Creates the id of a service's log with the number 0.
-    public init(stringLiteral service: String) { self.init(service) }
+    public init(stringLiteral service: String) {
+        precondition(!service.contains("."), "no service's name has a dot")
+        self.init(service)
+    }
 }
 
 /// The position of an entry: its log, and its number there.

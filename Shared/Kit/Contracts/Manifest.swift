@@ -225,7 +225,7 @@ public struct RateLimit: Sendable, Equatable {
     public let perPerson: Int
     public let perAddress: Int
     public let seconds: Int
-    /// True if only addresses are counted.
+    /// True if its setting is the limit of an address alone: the calls have no caller.
     public let isOfAddresses: Bool
     /// What is counted, for the setting.
     public let help: String
@@ -240,8 +240,7 @@ public struct RateLimit: Sendable, Equatable {
     package static let maxSeconds = 366 * 86_400
 
     /// - Parameters:
-    ///   - isOfAddresses: true if only addresses are counted. It is for the setting alone, like `help`: neither is in a
-    ///     manifest.
+    ///   - isOfAddresses: true if its setting is the limit of an address alone. Like `help`, it is not in a manifest.
     public init(
         _ name: String, _ counted: Counted = .calls, perPerson: Int, perAddress: Int, seconds: Int,
         isOfAddresses: Bool = false, _ help: String = ""

@@ -1,6 +1,6 @@
 import ParlorContracts
 
-// An entry of the release before the fact `sessionsEnded` has an event in its place. Remove this file with the next release.
+// An entry of 0.1.0 has an event in place of the fact `sessionsEnded`. Remove this file in 0.3.0.
 extension Fact {
     /// Derives the fact of such an entry from its first event; nil for any other.
     init?(older emission: Emission) {

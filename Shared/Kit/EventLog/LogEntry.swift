@@ -43,7 +43,8 @@ public final class LogEntry: CommitEvent {
         self.participants = participants
         self.requestID = requestID
         writtenDigest = nil
-        emissionsJSON = emissions.write(after: fact)
+        var fact = fact
+        emissionsJSON = emissions.write(after: &fact)
         decoded = Mutex(Decoded(emissions: (emissions, nil), fact: .some(fact)))
     }
 
@@ -71,18 +72,14 @@ public final class LogEntry: CommitEvent {
             if let emissions = decoded.emissions { return emissions }
             var emissions: [Emission] = []
             var mistake: JSONValue?
-            for (index, element) in (emissionsJSON.array ?? []).enumerated() {
+            for element in emissionsJSON.array ?? [] {
                 if let emission = Emission(element) {
                     emissions.append(emission)
-                } else if let fact = Fact(element) {
-                    if index == 0 { decoded.fact = fact }
-                } else if mistake == nil {
+                } else if mistake == nil, Fact(element) == nil {
                     mistake = element
                 }
             }
             decoded.emissions = (emissions, mistake)
-            // It was read on the way.
-            if decoded.fact == nil { decoded.fact = .some(emissions.first.flatMap(Fact.init(older:))) }
             return (emissions, mistake)
         }
     }
@@ -104,8 +101,9 @@ extension LogEntry {
     /// positions after it are valid.
     public var withoutEmissions: LogEntry {
         var none: [Emission] = []
+        var fact = self.fact
         return LogEntry(
-            seq: seq, at: at, roomID: roomID, participants: participants, emissionsJSON: none.write(after: fact),
+            seq: seq, at: at, roomID: roomID, participants: participants, emissionsJSON: none.write(after: &fact),
             requestID: requestID, writtenDigest: digest)
     }
 }

@@ -316,11 +316,11 @@ private final class FreshRun {
         open = conversation
         for _ in 0..<100 where !conversation.isVerified { await TestClock.settle() }
         guard conversation.isVerified else { return }
-        // Events that are in flight arrive first: nothing else happens meanwhile.
-        await TestClock.settle()
-        guard conversation.isVerified else { return }
         while conversation.hasOlder { await conversation.loadOlder() }
         let truth = try await client.api.messages(in: room, limit: 200).items
+        // Events that are in flight arrive first: nothing else happens meanwhile.
+        await lookUntil { !conversation.isVerified || conversation.items.compactMap(\.message) == truth }
+        guard conversation.isVerified else { return }
         let shown = conversation.items.compactMap(\.message)
         // The texts come first, because a whole message is hard to read.
         #expect(shown.map(\.text) == truth.map(\.text), "seed \(seed)")

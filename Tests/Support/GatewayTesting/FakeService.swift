@@ -25,10 +25,10 @@ public final class FakeService: Sendable {
         mutating func append(
             _ emissions: [Emission], fact: Fact? = nil, room: String, participants: [String]
         ) -> LogEntry {
-            var emissions = emissions
+            var (emissions, fact) = (emissions, fact)
             let entry = LogEntry(
                 seq: (entries.last?.seq ?? 0) + 1, at: Timestamp(milliseconds: 0), roomID: room,
-                participants: participants, emissionsJSON: emissions.write(after: fact))
+                participants: participants, emissionsJSON: emissions.write(after: &fact))
             entries.append(entry)
             return entry
         }

@@ -42,7 +42,7 @@ struct Polls: Sendable {
         "MAX_ROOM_POLLS", .number(1...100), default: "100", "Maximum number of polls in a room")
 
     fileprivate static let newPoll = Fields(
-        .text("question", length: 1...200, trimmed: true), .strings("choices", .string(1...100), count: 2...10),
+        .text("question", length: 1...200, trimmed: true), .strings("choices", count: 2...10),
         .optional(.id("messageId", orThrow: .messageNotFound)))
 
     /// Creates a poll.

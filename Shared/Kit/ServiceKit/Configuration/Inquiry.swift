@@ -2,7 +2,7 @@ import ParlorJSON
 
 /// The version of Parlor, for everything that shows it.
 public enum Release {
-    public static let version = "0.1.0"
+    public static let version = "0.2.0"
 }
 
 /// A flag that makes a program print something about itself and exit.

@@ -102,8 +102,8 @@ extension Field<String> {
         _ name: String, length: ClosedRange<Int>, trimmed: Bool, note: String? = nil
     ) -> Field {
         let bounds = "\(length.lowerBound) to \(length.upperBound) characters after trimming."
-        let schema = trimmed ? Schema.string.noted(bounds) : .string(length)
-        return Field(name, schema, note: note) { given throws(ServiceError) in
+        let note = trimmed ? [bounds, note].compactMap(\.self).joined(separator: " ") : note
+        return Field(name, trimmed ? .string : .string(length), note: note) { given throws(ServiceError) in
             try given.text(name, length: length, trimmed: trimmed)
         }
     }
@@ -122,8 +122,8 @@ extension Field<String?> {
 }
 
 extension Field<[String]> {
-    public static func strings(_ name: String, _ item: Schema = .string, count: ClosedRange<Int>) -> Field {
-        Field(name, .array(of: item, count: count)) { given throws(ServiceError) in
+    public static func strings(_ name: String, count: ClosedRange<Int>) -> Field {
+        Field(name, .array(of: .string, count: count)) { given throws(ServiceError) in
             try given.strings(name, count: count)
         }
     }

@@ -1,9 +1,10 @@
 import ParlorContracts
 import ParlorJSON
 
-/// The fields of a request, read one by one: what a client sends is declared as `Fields`. They are read with the contract's errors: a wrong type is `malformed_request`; a missing
-/// or out-of-range value is `invalid_field`, and the message names it. A null counts as if the field were
-/// left out, except for `isGiven`.
+/// The fields of a request, read one by one. What a client sends is declared as `Fields`.
+///
+/// The errors are the contract's: a wrong type is `malformed_request`; a missing or out-of-range value is
+/// `invalid_field`, and the message names it. A null counts as if the field were left out, except for `isGiven`.
 public struct RequestFields: Sendable {
     private let object: JSONObject
 
