@@ -172,7 +172,7 @@ final class ChaosRun {
                     + "loading \(conversation.isLoading), older \(conversation.hasOlder), "
                     + "gap \(String(describing: conversation.store.firstGap)), "
                     + "failure \(String(describing: conversation.failure)), \(client.connection), "
-                    + "unsent \(await client.outbox.messages(in: room.id))"
+                    + "unsent \(await client.outbox.messages(in: room.id)), clock \(clock.elapsed)"
             ]
         }
         var faults: [String] = []
