@@ -4,6 +4,7 @@ With `-s` it prints how long others' sends take beside the service, relative to 
 BAD_PLUGIN_SENDS says how many are measured."""
 
 import asyncio
+import collections
 import datetime
 import json
 import os
@@ -53,7 +54,6 @@ async def sends(phone, room: dict, count: int) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.timeout(180)
 async def test_a_service_that_behaves_badly_ends_nothing_and_is_logged_once(parlor, kind):
-    started = time.monotonic()
     async with World(parlor) as world:
         alice, bob, room = await world.pair()
         phone, other = await alice.socket(joined=room), await bob.socket(joined=room)
@@ -90,6 +90,8 @@ async def test_a_service_that_behaves_badly_ends_nothing_and_is_logged_once(parl
         at = datetime.datetime.fromisoformat(line["time"])
         assert line["message"] == "peer cut off" or reason not in seen or (at - seen[reason]).total_seconds() >= 60, about
         seen[reason] = at
-    assert about and len(about) <= time.monotonic() - started + 3, about
+    # And at most 16 of them.
+    logged = collections.Counter(line["service"] for line in about if line["message"] != "peer cut off")
+    assert about and all(count <= 16 for count in logged.values()), about
     # Far above the ratio on a busy machine, and far below the one when gateways made a catalog for each announcement.
     assert ratio < 5
