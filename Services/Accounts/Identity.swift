@@ -125,10 +125,19 @@ struct Password: Sendable {
         .string(name, note: "8 to 128 bytes.") { text throws(ServiceError) in try Password(text, field: name) }
     }
 
+    /// Returns false for a text that is too long to be anybody's password: it is not worth a hash. Earlier versions took the
+    /// length of the text as it was sent.
+    static func mayBeOne(_ text: String) -> Bool {
+        text.utf8.count <= lengths.upperBound
+            || (text.utf8.count <= longest && text.inNormalForm.utf8.count <= lengths.upperBound)
+    }
+
+    /// The limit of a text before it is in normal form: a letter with marks may take several times as many bytes in another.
+    private static let longest = 8 * lengths.upperBound
+
     /// - Parameter field: the name of the request's field.
     init(_ text: String, field: String = "password") throws(ServiceError) {
-        // A letter with marks may take several times as many bytes in another normal form.
-        let normal = text.utf8.count <= 8 * Self.lengths.upperBound ? text.inNormalForm : text
+        let normal = text.utf8.count <= Self.longest ? text.inNormalForm : text
         guard Self.lengths.contains(normal.utf8.count) else {
             throw .invalid(field, "has to have 8 to 128 bytes")
         }

@@ -64,7 +64,7 @@ struct PasswordChecker: Sendable {
         _ current: String, by new: Password, against hash: String, for client: SigningClient,
         by deadline: ContinuousClock.Instant?
     ) async throws -> String? {
-        guard current.utf8.count <= Password.lengths.upperBound else { return nil }
+        guard Password.mayBeOne(current) else { return nil }
         return try await run(for: client, by: deadline) { [self] in
             guard let stored = PasswordHash(hash),
                 try Self.forms(of: current).contains(where: { try stored.matches($0) })

@@ -48,16 +48,15 @@ extension Accounts {
 
     private static let invalidToken = ServiceError(.invalidToken, "This session has ended. Sign in again.")
 
-    /// Ends a session. The token must be the newest of its session, or the one before while
-    /// nobody has used the newest, or the request must come from that session: its client may have lost the answer with
-    /// the newest token. Any other token is no error and ends nothing, as an old token gives no right to its session.
+    /// Ends the session of a refresh token. It may be an older one: its client may have lost the answer with the newest. Any
+    /// other token is no error and ends nothing.
     func logout(_ fields: RequestFields) async throws -> Reply {
         let current = SigningClient(fields).sessionID
         // Neither token: the request comes from nobody.
         if current == nil, fields["refreshToken"] == nil { throw ServiceError(.unauthenticated, "Log in first.") }
         if let token = RefreshToken(try Self.ending.read(fields)) {
             let now = clock.now()
-            try await database.write { try SessionsStore($0).endSession(of: token, askedIn: current, at: now) }
+            try await database.write { try SessionsStore($0).endSession(of: token, at: now) }
         }
         return Reply(.noContent)
     }

@@ -161,12 +161,9 @@ struct SessionsStore {
 
     // MARK: Ending
 
-    /// Ends the token's session if the token is the session's newest, or could still be exchanged for it, or if the
-    /// request comes from that session. Otherwise it does nothing.
-    func endSession(of token: RefreshToken, askedIn publicID: String?, at now: Timestamp) throws {
+    /// Ends the token's session, whichever of its tokens this is: `exchange` ends it for an older one, too.
+    func endSession(of token: RefreshToken, at now: Timestamp) throws {
         guard let session = try session(of: token, at: now) else { return }
-        let newest = try RefreshAttemptsStore(connection).first(with: token)?.successor(of: token) ?? token
-        guard constantTimeEquals(session.hash, newest.hash) || session.publicID == publicID else { return }
         try end(session.publicID, of: session.personID, at: now)
     }
 

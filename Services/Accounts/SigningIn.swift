@@ -55,7 +55,7 @@ extension Accounts {
         let name = given.trimmed
         let client = SigningClient(fields)
         // A longer text is no password: it is not worth the work, and its length is no secret.
-        guard password.utf8.count <= Password.lengths.upperBound else { throw Self.wrong }
+        guard Password.mayBeOne(password) else { throw Self.wrong }
         // Check this before anything is written. So a request that is refused here costs nothing and counts no guess.
         try passwords.admit(client)
         // A text that cannot be a name is not looked up, but the password is hashed, so that the answer takes as long.

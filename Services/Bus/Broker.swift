@@ -172,6 +172,7 @@ final class Broker {
             parsed = try BusLine(line)
         } catch {
             counters.malformed += 1
+            peer.charge(for: line.count, at: now)
             if peer.phase == .open { return send(to: peer) { LineWriter.error("malformed", error.reason, to: &$0) } }
             counters.refusedPeers += 1
             return cut(peer, "malformed", error.reason)
@@ -180,7 +181,8 @@ final class Broker {
             counters.refusedPeers += 1
             return cut(peer, "hello_first", "the first line has to be a hello")
         }
-        if parsed.operation == .pub || parsed.operation == .req { peer.charge(for: line.count, at: now) }
+        // A reply is what others asked for.
+        if parsed.operation != .res { peer.charge(for: line.count, at: now) }
         do throws(BrokerRefusal) {
             switch parsed.operation {
             case .pub: try publish(line, parsed, from: peer)

@@ -194,7 +194,7 @@ struct SessionListTests {
         let sessions = try await after.read { try SessionsStore($0).sessions(of: "p", at: now) }
         #expect(sessions.map(\.id) == ["p-0", "p-1"])
         #expect(sessions.allSatisfy { $0.createdAt.milliseconds == 5 && $0.lastUsedAt.milliseconds == 5 })
-        try await after.write { try SessionsStore($0).endSession(of: tokens[0], askedIn: nil, at: now) }
+        try await after.write { try SessionsStore($0).endSession(of: tokens[0], at: now) }
         #expect(try await after.read { try SessionsStore($0).sessions(of: "p", at: now) }.count == 1)
         await after.close()
     }

@@ -53,6 +53,25 @@ struct SigningInTests {
         for typed in [decomposed, composed] { #expect(try await harness.login("old", typed).person == old.person) }
     }
 
+    @Test("a password's length is that of its normal form, at each place that takes one")
+    func lengthOfNormalForm() async throws {
+        // Twenty-four syllables as some keyboards write them: 216 bytes, 72 in normal form.
+        let typed = String(repeating: "\u{1112}\u{1161}\u{11AB}", count: 24)
+        let ada = try await harness.person("ada", password: typed)
+        #expect(try await harness.login("ada", typed).person == ada.person)
+        let client = harness.client(at: "192.0.2.1", session: try harness.session(of: ada))
+        let body = try RequestFields.writing {
+            $0.member("currentPassword", typed)
+            $0.member("newPassword", "another one")
+            $0.member(ClientInfo.member, client.json)
+        }
+        let caller = Caller(id: ada.person.id, username: "ada", firstName: nil)
+        #expect(try await harness.accounts.changePassword(body, caller).status == .ok)
+        // Too long in any form.
+        let code = await failure { try await harness.login("ada", String(repeating: "x", count: 129)) }?.code
+        #expect(code == .invalidCredentials)
+    }
+
     @Test("where REGISTRATION is closed nobody creates an account, and those that exist go on")
     func closed() async throws {
         let folder = TemporaryFolder()

@@ -74,7 +74,14 @@ struct BrokerTests {
         // It has paid for everything after 1.5 s, and may send at once what it has a second for.
         publish(25, bytes: 4096, at: .seconds(2))
         #expect(broker.pause(of: peer) == .milliseconds(250))
-        #expect(broker.counters.throttled == 2)
+        // Whatever it sends counts, but replies to others.
+        for line in ["", "x", #"{"op":"x"}"#, #"{"op":"ping"}"#, #"{"op":"unsub","id":9}"#] {
+            for _ in 0..<30 { send(broker, peer, line, at: .seconds(4)) }
+        }
+        #expect(broker.pause(of: peer) == .milliseconds(500))
+        for _ in 0..<100 { send(broker, peer, #"{"op":"res","id":9,"data":1}"#, at: .seconds(6)) }
+        #expect(broker.pause(of: peer) == nil)
+        #expect(broker.counters.throttled == 3)
         let unlimited = Broker(settings: BrokerSettings())
         let other = connectedPeer(unlimited)
         for _ in 0..<5000 { send(unlimited, other, #"{"op":"pub","subject":"lab.log","data":1}"#) }
