@@ -92,14 +92,16 @@ package final class SyncEndpoint: Sendable {
     private func snapshot(for viewer: Viewer) async throws(ServiceError) -> HTTPResponse {
         let catalog = directory.catalog
         let followed = lists.followed.filter { catalog.logs.contains($0.key) }
-        let heads = try await heads(by: viewer.origin.deadline)
+        let heads = try await heads(by: viewer.origin.deadline).filter {
+            catalog.isRequired($0.key.service) || followed[$0.key] == nil
+        }
         let composed = try await lists.snapshot(for: viewer)
         // Stale values of a service may be older than its position, and the events in between would never be sent.
         guard !composed.degraded.contains(where: catalog.isRequired) else {
             throw .unavailable("A part of this service")
         }
-        // If a service has not reported its log's head, use the position up to which this gateway has followed the log.
-        // That of a service whose values are stale is unknown: once it is up again, the client loads everything again.
+        // If a service has not reported its log's head, or is not required, use the position up to which this gateway has
+        // followed the log: nobody could catch up from a head that a plugin made up. That of a service whose values are stale is unknown: once it is up again, the client loads everything again.
         let positions = followed.merging(heads) { _, head in head }
             .filter { !composed.degraded.contains($0.key.service) }
         let unknown = Set(catalog.logs).subtracting(positions.keys)
@@ -114,14 +116,17 @@ package final class SyncEndpoint: Sendable {
         return .data(data, status: 200, degraded: composed.degraded)
     }
 
-    /// Returns the heads of logs. Those of services that are not required are missing if they do not reply soon.
+    /// Returns the heads of logs. Those of services that are not required are missing if they do not reply soon, or if it
+    /// is not the head of the log that this gateway follows: a plugin must not end others' catching up.
     private func heads(by deadline: LoopInstant) async throws(ServiceError) -> [LogID: LogPosition] {
         let catalog = directory.catalog
         let required = catalog.logs.filter { catalog.isRequired($0.service) }
         let others = catalog.logs.filter { !catalog.isRequired($0.service) }
         async let ofOthers = missed.heads(of: others, by: Self.forOthers(deadline))
         let heads = await missed.heads(of: required, by: deadline)
-        let all = heads.merging(await ofOthers) { head, _ in head }
+        let followed = lists.followed
+        let known = await ofOthers.filter { $1.databaseID == followed[$0]?.databaseID ?? $1.databaseID }
+        let all = heads.merging(known) { head, _ in head }
         guard heads.count == required.count else { throw .unavailable("A part of this service") }
         return all
     }

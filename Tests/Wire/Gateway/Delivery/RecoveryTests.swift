@@ -1,5 +1,6 @@
 import GatewayTesting
 import ParlorContracts
+import ParlorEventLog
 import ParlorJSON
 import ParlorMessageBus
 import ParlorTestSupport
@@ -274,6 +275,31 @@ struct RecoveryTests {
             #expect(try await witness.next() == .event("noted", .emptyObject), "it stays connected")
             let caughtUp = try await Self.connect(harness, since: socket.cursor)
             #expect(caughtUp.isRecovered && caughtUp.missed == ["noted"], "a service was added")
+        }
+    }
+
+    @Test("a plugin that makes up its log's head keeps nobody from catching up")
+    func madeUpHead() async throws {
+        try await GatewayHarness.run(loops: 1) { harness in
+            for subject in ["rooms.list", "rooms.ids"] { harness.rooms.on(subject, reply: Reply(.ok, .emptyArray)) }
+            let notes = try FakeService.start(Manifest(service: "notes", hasEventLog: true), on: harness.bus)
+            defer { notes.stop() }
+            let witness = try await harness.connect()
+            notes.emit([Emission(to: .person("ada"), "noted", .emptyObject)], room: "")
+            #expect(try await witness.next() == .event("noted", .emptyObject))
+            notes.on(Subject.logPage(of: "notes")) { request in
+                let head = LogPosition(databaseID: "made up", seq: 50, digest: 7)
+                let page = LogPage(head: head, oldest: 1, isKnown: true, entries: [], through: 50)
+                request.reply(Reply(.ok, page.json).json)
+            }
+            let listed = try await harness.request("GET", "/api/sync").json["data"]?["cursor"]?.string
+            let cursor = try #require(listed)
+            #expect(try await Self.connect(harness, since: cursor).isRecovered)
+            harness.chat.emit([Emission(to: .person("ada"), "chatted", .emptyObject)], room: "")
+            #expect(try await witness.next() == .event("chatted", .emptyObject))
+            let page = try await harness.request("GET", "/api/sync?since=\(cursor)").json["data"]
+            #expect(page?["recovered"]?.bool == true)
+            #expect(page?["events"]?.array?.map { $0["event"]?.string } == ["chatted"])
         }
     }
 
