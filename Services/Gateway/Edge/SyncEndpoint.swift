@@ -100,8 +100,9 @@ package final class SyncEndpoint: Sendable {
         guard !composed.degraded.contains(where: catalog.isRequired) else {
             throw .unavailable("A part of this service")
         }
-        // If a service has not reported its log's head, or is not required, use the position up to which this gateway has
-        // followed the log: nobody could catch up from a head that a plugin made up. That of a service whose values are stale is unknown: once it is up again, the client loads everything again.
+        // If a service has not reported its log's head, or is not required, use the position up to which this gateway
+        // has followed the log: nobody could catch up from a head that a plugin made up. That of a service whose values
+        // are stale is unknown: once it is up again, the client loads everything again.
         let positions = followed.merging(heads) { _, head in head }
             .filter { !composed.degraded.contains($0.key.service) }
         let unknown = Set(catalog.logs).subtracting(positions.keys)
