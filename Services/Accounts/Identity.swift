@@ -125,14 +125,14 @@ struct Password: Sendable {
         .string(name, note: "8 to 128 bytes.") { text throws(ServiceError) in try Password(text, field: name) }
     }
 
-    /// Returns false for a text that is too long to be anybody's password: it is not worth a hash. Earlier versions took the
-    /// length of the text as it was sent.
+    /// Returns false for a text that is too long to be anybody's password, so that no hash is computed for it. Earlier
+    /// versions took the length of the text as it was sent.
     static func mayBeOne(_ text: String) -> Bool {
         text.utf8.count <= lengths.upperBound
             || (text.utf8.count <= longest && text.inNormalForm.utf8.count <= lengths.upperBound)
     }
 
-    /// The limit of a text before it is in normal form: a letter with marks may take several times as many bytes in another.
+    /// The limit of a text before it is in normal form: a letter with marks may take several times as many bytes.
     private static let longest = 8 * lengths.upperBound
 
     /// - Parameter field: the name of the request's field.

@@ -48,8 +48,8 @@ extension Accounts {
 
     private static let invalidToken = ServiceError(.invalidToken, "This session has ended. Sign in again.")
 
-    /// Ends the session of a refresh token. It may be an older one: its client may have lost the answer with the newest. Any
-    /// other token is no error and ends nothing.
+    /// Ends the session of a refresh token. It may be an older one: its client may have lost the answer with the newest.
+    /// Any other token is no error and ends nothing.
     func logout(_ fields: RequestFields) async throws -> Reply {
         let current = SigningClient(fields).sessionID
         // Neither token: the request comes from nobody.

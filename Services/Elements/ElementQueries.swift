@@ -11,7 +11,7 @@ extension RequestDescription {
 }
 
 extension Elements {
-    /// By default, most boards fit into one page, so that a client without paging shows them completely.
+    /// Most boards fit into a page of the default length, so a client without paging shows them completely.
     fileprivate static let page = Fields(
         .limit(standard: 200, max: 500), .optional(.string("cursor", .string, ElementsCursor.init(_:))))
 

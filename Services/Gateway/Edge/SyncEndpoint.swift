@@ -92,17 +92,17 @@ package final class SyncEndpoint: Sendable {
     private func snapshot(for viewer: Viewer) async throws(ServiceError) -> HTTPResponse {
         let catalog = directory.catalog
         let followed = lists.followed.filter { catalog.logs.contains($0.key) }
-        let heads = try await heads(by: viewer.origin.deadline).filter {
-            catalog.isRequired($0.key.service) || followed[$0.key] == nil
-        }
+        // For a service that is not required, the position up to which this gateway has followed the log will do: nobody
+        // could catch up from a head that a plugin made up.
+        let asked = catalog.logs.filter { catalog.isRequired($0.service) || followed[$0] == nil }
+        let heads = try await heads(of: asked, by: viewer.origin.deadline)
         let composed = try await lists.snapshot(for: viewer)
         // Stale values of a service may be older than its position, and the events in between would never be sent.
         guard !composed.degraded.contains(where: catalog.isRequired) else {
             throw .unavailable("A part of this service")
         }
-        // If a service has not reported its log's head, or is not required, use the position up to which this gateway
-        // has followed the log: nobody could catch up from a head that a plugin made up. That of a service whose values
-        // are stale is unknown: once it is up again, the client loads everything again.
+        // The position of a service whose values are stale is unknown: once it is up again, the client loads everything
+        // again.
         let positions = followed.merging(heads) { _, head in head }
             .filter { !composed.degraded.contains($0.key.service) }
         let unknown = Set(catalog.logs).subtracting(positions.keys)
@@ -117,12 +117,14 @@ package final class SyncEndpoint: Sendable {
         return .data(data, status: 200, degraded: composed.degraded)
     }
 
-    /// Returns the heads of logs. Those of services that are not required are missing if they do not reply soon, or if it
-    /// is not the head of the log that this gateway follows: a plugin must not end others' catching up.
-    private func heads(by deadline: LoopInstant) async throws(ServiceError) -> [LogID: LogPosition] {
+    /// Returns the heads of these logs. That of a service that is not required is missing if it does not reply soon, or
+    /// replies with another log than this gateway follows: a plugin must not end others' catching up.
+    private func heads(
+        of logs: [LogID], by deadline: LoopInstant
+    ) async throws(ServiceError) -> [LogID: LogPosition] {
         let catalog = directory.catalog
-        let required = catalog.logs.filter { catalog.isRequired($0.service) }
-        let others = catalog.logs.filter { !catalog.isRequired($0.service) }
+        let required = logs.filter { catalog.isRequired($0.service) }
+        let others = logs.filter { !catalog.isRequired($0.service) }
         async let ofOthers = missed.heads(of: others, by: Self.forOthers(deadline))
         let heads = await missed.heads(of: required, by: deadline)
         let followed = lists.followed
@@ -140,7 +142,7 @@ package final class SyncEndpoint: Sendable {
     ) async throws(ServiceError) -> HTTPResponse {
         let broken = HTTPResponse.data(JSONWriter.object { $0.member("recovered", false) }, status: 200)
         let catalog = directory.catalog
-        let heads = try await heads(by: origin.deadline)
+        let heads = try await heads(of: catalog.logs, by: origin.deadline)
         // The cursor keeps its position in the log of a service that does not reply.
         let silent = cursor.positions.filter { logID, _ in
             heads[logID] == nil && catalog.logs.contains(logID)

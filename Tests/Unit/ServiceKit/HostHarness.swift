@@ -44,6 +44,19 @@ struct HostHarness: SuiteHarness {
         return harness
     }
 
+    /// Starts a service that holds the requests of `test.wait`: each opens `entered`, and is answered once `gate` is open.
+    static func holding() async throws -> (harness: HostHarness, entered: Gate, gate: Gate) {
+        let (entered, gate) = (Gate(), Gate())
+        let harness = try await started { table in
+            table.on("test.wait") { _ in
+                entered.open()
+                await gate.passed()
+                return Reply()
+            }
+        }
+        return (harness, entered, gate)
+    }
+
     func stop(within deadline: Duration = .seconds(30)) async { await serviceHarness.stop(within: deadline) }
 
     static let ada = Caller(id: "ada", username: "ada", firstName: nil)

@@ -286,19 +286,11 @@ struct ServiceHostLogTests {
 
     @Test("stopping refuses requests, waits for those in progress, then ends the service, then its database")
     func stops() async throws {
-        let inside = Gate()
-        let gate = Gate()
-        let harness = try await HostHarness.started { table in
-            table.on("test.wait") { _ in
-                inside.open()
-                await gate.passed()
-                return Reply()
-            }
-        }
+        let (harness, entered, gate) = try await HostHarness.holding()
         let announced = Collector<Void>()
         try harness.bus.subscribe(Subject.announcements, queue: nil) { _ in announced.add(()) }
         async let answer = harness.ask("test.wait")
-        await inside.passed()
+        await entered.passed()
         async let stopping: Void = {
             await harness.stop(within: .seconds(60))
             harness.life.add("closed")
@@ -323,17 +315,9 @@ struct ServiceHostLogTests {
 
     @Test("a request that does not end delays nothing beyond the deadline, and the log says so")
     func deadline() async throws {
-        let inside = Gate()
-        let gate = Gate()
-        let harness = try await HostHarness.started { table in
-            table.on("test.wait") { _ in
-                inside.open()
-                await gate.passed()
-                return Reply()
-            }
-        }
+        let (harness, entered, gate) = try await HostHarness.holding()
         async let answer = harness.ask("test.wait")
-        await inside.passed()
+        await entered.passed()
         await harness.host.stop(within: .milliseconds(1))
         #expect(harness.life.items == ["started", "stopped"])
         #expect(harness.log.lines.contains { $0.contains("requests in progress") && $0.contains(#""count":1"#) })

@@ -56,25 +56,17 @@ struct StatusTests {
         #expect(StatusReport(reports[index].json) == reports[index])
     }
 
-    @Test("a service reports its queue, and where its log ends")
+    @Test("a service reports its queue, and its log's head")
     func service() async throws {
-        let entered = Gate()
-        let goOn = Gate()
-        let harness = try await HostHarness.started { table in
-            table.on("test.slow") { _ in
-                entered.open()
-                await goOn.passed()
-                return Reply()
-            }
-        }
+        let (harness, entered, gate) = try await HostHarness.holding()
         try await harness.append()
-        async let slow = harness.ask("test.slow")
+        async let slow = harness.ask("test.wait")
         await entered.passed()
         let status = harness.host.status
         #expect(status.part == "test")
         #expect(status.figures.contains(.init("in progress", 1)))
         #expect(status.positions == [.init("test", 1)])
-        goOn.open()
+        gate.open()
         _ = try await slow
         await harness.stop()
     }
