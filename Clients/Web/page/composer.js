@@ -5,7 +5,7 @@ import { announce } from "./dialog.js";
 
 const LONGEST = 4000;
 /** A character that can be seen. The server refuses a name without one; see VisibleText.swift. */
-const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\uFFFC\u{16FE4}\u{1D159}]/u;
 
 /**
  * The input for a message. Enter sends, Shift+Enter starts a new line, Esc leaves the input. Unsent text is kept for

@@ -114,8 +114,8 @@ public struct IPNetwork: Hashable, Sendable {
         prefixLength = length
     }
 
-    /// True if all addresses of its kind, IPv4 or IPv6, are in the range.
-    public var hasEveryAddress: Bool { prefixLength == 0 }
+    /// True if the range is wider than any private one: 10.0.0.0/8 (RFC 1918) and fc00::/7 (RFC 4193).
+    public var hasPublicAddresses: Bool { prefixLength < (first.isIPv6 ? 7 : 8) }
 
     /// Returns true if the address is in the range. IPv4 addresses are in no range of IPv6.
     public func contains(_ address: IPAddress) -> Bool {

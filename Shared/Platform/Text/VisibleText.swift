@@ -15,8 +15,8 @@ extension String {
 }
 
 extension String {
-    /// True if it shows nothing, as one of spaces does, or of Braille's blank pattern.
-    public var isBlank: Bool { unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0.value == 0x2800 } }
+    /// True if it shows nothing, as one of spaces does.
+    public var isBlank: Bool { unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0.isBlankSymbol } }
 }
 
 extension Unicode.Scalar {
@@ -26,6 +26,10 @@ extension Unicode.Scalar {
         default: !properties.isDefaultIgnorableCodePoint && !properties.isNoncharacterCodePoint
         }
     }
+
+    /// True for symbols without a shape: Braille's blank pattern, the place of an object, the filler of Khitan, a note
+    /// without a head.
+    fileprivate var isBlankSymbol: Bool { [0x2800, 0xFFFC, 0x16FE4, 0x1D159].contains(value) }
 
     fileprivate func hasUse(
         after earlier: ArraySlice<Unicode.Scalar>, before later: ArraySlice<Unicode.Scalar>

@@ -45,9 +45,8 @@ struct RoomNameTests {
     @Test(
         "has nothing invisible in it that turns or hides its text, and is not blank to the eye",
         arguments: [
-            "a\u{202E}b", "\u{200B}", "\u{2800}", "\u{2800} \u{2800}", "\u{3164}", "\u{FEFF}", "a\u{AD}b",
-            "a\u{2028}b\u{202A}",
-            "\u{E0041}",
+            "a\u{202E}b", "\u{200B}", "\u{2800}", "\u{2800} \u{2800}", "\u{FFFC}", "\u{16FE4}", "\u{1D159}",
+            "\u{3164}", "\u{FEFF}", "a\u{AD}b", "a\u{2028}b\u{202A}", "\u{E0041}",
         ])
     func invisible(text: String) { #expect(failure(JSONValue(text)) == .invalidField) }
 

@@ -103,6 +103,56 @@ struct AcknowledgedCommitsTests {
         await database.close()
     }
 
+    @Test("a damaged record is named, and deleting it is the way on", arguments: ["", "\0\0", "of no database"])
+    func damagedRecord(content: String) async throws {
+        let folder = try await crashed(.logged)
+        let record = folder.file("test.db-acknowledged")
+        try Data(content.utf8).write(to: URL(fileURLWithPath: record))
+        let error = #expect(throws: StorageError.self) { try open(in: folder) }
+        let text = try #require(error).description
+        #expect(text.contains(record) && text.contains("is damaged") && text.contains("delete it"))
+        try FileManager.default.removeItem(atPath: record)
+        let database = try open(in: folder)
+        #expect(try await count(database) == Self.writes)
+        await database.close()
+    }
+
+    @Test("a database of which all files are gone is not taken for a new one, until its name is deleted too")
+    func allFilesGone() async throws {
+        let folder = try await crashed(.logged)
+        try await open(in: folder).close()
+        let other = try SQLiteDatabase(.file(folder.file("other.db")), migrations: [Self.items])
+        await other.close()
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasPrefix("test.db") {
+            try FileManager.default.removeItem(atPath: folder.file(name))
+        }
+        let error = #expect(throws: StorageError.self) { try open(in: folder) }
+        let (text, names) = (try #require(error).description, folder.file("databases"))
+        #expect(text.contains(folder.file("test.db")) && text.contains(names))
+        #expect(try String(contentsOfFile: names, encoding: .utf8) == "test.db\nother.db\n")
+        try Data("other.db\n".utf8).write(to: URL(fileURLWithPath: names))
+        let database = try open(in: folder)
+        #expect(try await count(database) == 0)
+        await database.close()
+    }
+
+    @Test("a file that was removed or replaced while it is open is damage", arguments: [true, false])
+    func removedWhileOpen(isReplaced: Bool) async throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("test.db")
+        let database = try open(in: folder)
+        #expect(database.statistics.damage == nil)
+        if isReplaced {
+            try FileManager.default.copyItem(atPath: path, toPath: folder.file("copy"))
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.moveItem(atPath: folder.file("copy"), toPath: path)
+        } else {
+            try FileManager.default.removeItem(atPath: path)
+        }
+        #expect(database.statistics.damage?.contains(path) == true)
+        await database.close()
+    }
+
     @Test("without the record a database opens with what is left")
     func wayOn() async throws {
         let folder = try await crashed(.logged)

@@ -21,6 +21,16 @@ struct ReadConformanceTests {
         }
     }
 
+    @Test("a table that somebody removed is damage, and does not end the process", arguments: Engine.allCases)
+    func removedTable(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        try await database.write { try $0.execute("DROP TABLE items") }
+        let error = await #expect(throws: StorageError.self) { try await database.ids() }
+        guard case .corrupt = error else { throw error ?? .closed }
+        #expect(database.statistics.damage?.contains("items") == true)
+        await database.close()
+    }
+
     @Test("a read sees one committed state, whatever is being written", arguments: Engine.allCases)
     func snapshots(engine: Engine) async throws {
         let database = try engine.open(in: folder)

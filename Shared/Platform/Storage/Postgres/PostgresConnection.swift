@@ -169,10 +169,10 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         prepared += 1
         let name = "s\(prepared)"
         let result = PostgresResult(PQprepare(handle, name, sql, Int32(types.count), types))
-        // Class 42 is bad syntax, a wrong type or an unknown name; 42501 is a right that the role lacks. If the text
-        // was accepted before, the schema has changed since.
-        let isMistake = result.sqlState.hasPrefix("42") && result.sqlState != "42501" && !proven.contains(sql)
-        if isMistake { fatalError("\(result.error) in: \(sql)") }
+        // Class 42 is bad syntax or a wrong type; 42501 is a right that the role lacks, and the others are names that
+        // somebody removed. If the text was accepted before, the schema has changed since.
+        let isMistake = result.sqlState.hasPrefix("42") && !["42501", "42P01", "42703"].contains(result.sqlState)
+        if isMistake, !proven.contains(sql) { fatalError("\(result.error) in: \(sql)") }
         try checked(result, sql)
         statements[key] = name
         if proven.count < Self.maxStatements { proven.insert(sql) }

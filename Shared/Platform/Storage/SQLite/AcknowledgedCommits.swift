@@ -5,8 +5,8 @@ import Glibc
 /// SQLite takes a write-ahead log that is missing or damaged for one that ends there, and opens the rest as if nothing
 /// had been committed since. So a start compares the database with this file, and refuses one that has less.
 ///
-/// The file is written after each synced commit, and never synced. It survives the death of the process. After a power
-/// cut it may name an earlier commit than the last one, and never a later one.
+/// The file is written after each synced commit, and synced only when it is created. It survives the death of the
+/// process. After a power cut it may name an earlier commit than the last one, and never a later one.
 struct AcknowledgedCommits {
     /// What is counted. Each has a place of its own in the file, as processes that share a database each write what they
     /// commit.
@@ -38,10 +38,26 @@ struct AcknowledgedCommits {
         guard databaseID.utf8.count <= Kind.size - 22 else {
             throw StorageError.corrupt("\(file.path) has an id of \(databaseID.utf8.count) bytes")
         }
-        self.databaseID = databaseID
-        descriptor = try SQLiteFile(path: Self.path(of: file)).open(O_WRONLY | O_CREAT)
+        let record = SQLiteFile(path: Self.path(of: file))
         let position = try Position(on: connection)
+        if !record.exists {
+            // It gets its name once it is whole, because a start refuses a damaged one.
+            let draft = SQLiteFile(path: "\(record.path).new-\(UInt64.random(in: 0...UInt64.max))")
+            let whole = AcknowledgedCommits(descriptor: try draft.open(O_WRONLY | O_CREAT), databaseID: databaseID)
+            for kind in Kind.allCases { whole.note(position[kind], kind) }
+            fsync(whole.descriptor)
+            whole.close()
+            // Another process may have created it meanwhile; then this does nothing.
+            link(draft.path, record.path)
+            Glibc.unlink(draft.path)
+        }
+        self.init(descriptor: try record.open(O_WRONLY), databaseID: databaseID)
         for kind in Kind.allCases { note(position[kind], kind) }
+    }
+
+    private init(descriptor: Int32, databaseID: String) {
+        self.descriptor = descriptor
+        self.databaseID = databaseID
     }
 
     private static func path(of file: SQLiteFile) -> String { file.path + "-acknowledged" }
@@ -86,12 +102,13 @@ struct AcknowledgedCommits {
                     restore a backup. To start with an empty database, delete the log and \(path(of: file))
                     """)
             }
-            guard let recorded = read(path(of: file)), recorded.counts.values.contains(where: { $0 > 0 }) else {
-                return
+            if let recorded = try read(path(of: file)) {
+                guard recorded.counts.values.contains(where: { $0 > 0 }) else { return }
+                throw refusal(of: file, "it is missing or empty")
             }
-            throw refusal(of: file, "it is missing or empty")
+            return try DatabaseNames(besides: file).requireAbsence(of: file)
         }
-        guard let recorded = read(path(of: file)) else { return }
+        guard let recorded = try read(path(of: file)) else { return }
         let connection = try SQLiteConnection(file.path, role: .reader, isReadOnly: true)
         defer { connection.close() }
         try connection.waitForLocks(milliseconds: busyTimeoutMilliseconds)
@@ -117,17 +134,25 @@ struct AcknowledgedCommits {
             """)
     }
 
-    /// Returns what the file says; nil without one, or if it is damaged itself.
-    private static func read(_ path: String) -> Position? {
-        guard let descriptor = try? SQLiteFile(path: path).open(O_RDONLY) else { return nil }
+    /// Returns what the record says, or nil if there is none.
+    private static func read(_ path: String) throws -> Position? {
+        let record = SQLiteFile(path: path)
+        guard record.exists else { return nil }
+        let descriptor = try record.open(O_RDONLY)
         defer { Glibc.close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: Kind.allCases.count * Kind.size)
-        guard Glibc.read(descriptor, &bytes, bytes.count) == bytes.count else { return nil }
+        let count = Glibc.read(descriptor, &bytes, bytes.count)
         var position = Position()
         for kind in Kind.allCases {
             let line = String(decoding: bytes[kind.offset..<kind.offset + Kind.size], as: UTF8.self)
             let parts = line.split(whereSeparator: \.isWhitespace)
-            guard parts.count == 2, let count = Int(parts[1]) else { return nil }
+            guard count == bytes.count, parts.count == 2, let count = Int(parts[1]) else {
+                throw StorageError.corrupt(
+                    """
+                    \(path) is damaged. It says what the database beside it has acknowledged. Put it back, or delete it to \
+                    start with what the database has
+                    """)
+            }
             position.databaseID = String(parts[0])
             position.counts[kind] = count
         }

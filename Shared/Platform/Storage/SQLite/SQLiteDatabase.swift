@@ -14,6 +14,8 @@ public final class SQLiteDatabase: ThreadedDatabase {
 
     public let databaseID: String
     let threads: DatabaseThreads<SQLiteConnection>
+    /// The file that was opened; nil for a temporary one, which has no name.
+    private let opened: (file: SQLiteFile, identity: SQLiteFile.Identity?)?
 
     /// Opens or creates the database and migrates it. Blocks, so call it when a program starts.
     ///
@@ -42,8 +44,10 @@ public final class SQLiteDatabase: ThreadedDatabase {
             // The file then has its id and its schema, whatever happens to the log.
             _ = connection.checkpoint()
             connection.acknowledged = try AcknowledgedCommits(of: file, databaseID, on: connection)
+            try DatabaseNames(besides: file).add(file)
             try file.syncDirectory()
         }
+        opened = isTemporary ? nil : (file, file.identity)
         let readers = try (0..<configuration.readers).map { _ in
             let reader = try SQLiteConnection(file.path, role: .reader)
             try reader.configure(configuration, isDurable: !isTemporary)
@@ -53,5 +57,14 @@ public final class SQLiteDatabase: ThreadedDatabase {
         }
         threads = DatabaseThreads(
             named: file.name, writer: connection, readers: readers, configuration: configuration)
+    }
+
+    public var statistics: DatabaseStatistics {
+        var statistics = threads.statistics
+        if let opened, opened.file.identity != opened.identity, statistics.damage == nil {
+            statistics.damage =
+                "\(opened.file.path) was removed or replaced while it is open: what is written now is lost at the stop"
+        }
+        return statistics
     }
 }

@@ -5,10 +5,13 @@ struct SQLiteFile {
     let path: String
 
     /// The file's name without its folder and its extension.
-    var name: String {
-        let file = path.split(separator: "/").last ?? ""
-        return String(file.prefix { $0 != "." })
-    }
+    var name: String { String(lastComponent.prefix { $0 != "." }) }
+
+    /// The file's name without its folder.
+    var lastComponent: String { String(path.split(separator: "/").last ?? "") }
+
+    /// The path of its folder, with a slash at the end, or nothing for the current one.
+    var folder: String { path.lastIndex(of: "/").map { String(path[...$0]) } ?? "" }
 
     /// The mode of the file, which contains password hashes. SQLite gives its log the same mode.
     private static let mode: mode_t = 0o600
@@ -25,6 +28,8 @@ struct SQLiteFile {
         return descriptor
     }
 
+    var exists: Bool { access(path, F_OK) == 0 }
+
     /// The size in bytes; 0 if there is no such file.
     var size: Int {
         var status = stat()
@@ -32,7 +37,18 @@ struct SQLiteFile {
     }
 
     func requireExistence() throws(StorageError) {
-        guard access(path, F_OK) == 0 else { throw failure(path) }
+        guard exists else { throw failure(path) }
+    }
+
+    /// Identifies the file that has the name now; nil if there is none.
+    var identity: Identity? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Identity(device: status.st_dev, inode: status.st_ino) : nil
+    }
+
+    struct Identity: Equatable {
+        let device: dev_t
+        let inode: ino_t
     }
 
     /// Syncs the file to disk. No connection may be open: closing the file here would release the locks that
