@@ -312,8 +312,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
 
     /// Returns true if the client does not take its output, and more bytes would exceed the limit.
     ///
-    /// The answers to a burst of a client's own come in one turn. They count only once the kernel could take them. A client
-    /// that takes some of its output, or polls, may have four times as much.
+    /// The answers to a burst of a client's own come in one turn. They count only once the kernel could take them.
     private func isSlow(after bytes: Int) -> Bool {
         let limit = edge.configuration.maxUnsentBytes
         if unsentCost + bytes <= limit { return false }
@@ -323,8 +322,12 @@ final class EngineConnection: Waiting, WebSocketReceiver {
             } else {
                 LoopInstant.now() - polledAt < edge.configuration.writeTimeout
             }
-        return unsentCost + bytes > (isTaking ? 4 * limit : limit)
+        return unsentCost + bytes > (isTaking ? Self.burst * limit : limit)
     }
+
+    /// The multiple of `maxUnsentBytes` that a client may have which takes some of its output, or polls. It is enough for
+    /// the answers to all events that one socket has in progress: 128, each answered with 60 KB as an ack and as an event.
+    private static let burst = 16
 
     /// The time in which a client has to take some of its output, to be given more than `maxUnsentBytes`.
     private static let patience: Duration = .seconds(1)

@@ -228,7 +228,7 @@ struct SocketTests {
         "a client that reads gets the answers to a burst of its own, more than may wait for it",
         arguments: [true, false])
     func burst(isPolling: Bool) async throws {
-        let text = String(repeating: "x", count: 20_000)
+        let text = String(repeating: "x", count: 150_000)
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, _ in
             // As services answer a batch: all in one turn.
             for _ in 1...100 { socket.emit("echo", JSONValue(text)) }
@@ -275,7 +275,7 @@ struct SocketTests {
         let batch = OutgoingBatch((0..<3).map { .event("told", [JSONValue($0)]) })
         let expected = (0..<3).map { "42[\"told\",\($0)]" }
         let large = OutgoingBatch(
-            (0..<9).map { _ in .event("large", [JSONValue(String(repeating: "x", count: 700_000))]) })
+            (0..<36).map { _ in .event("large", [JSONValue(String(repeating: "x", count: 700_000))]) })
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
             socket.send(event.name == "large" ? large : batch)
         })
