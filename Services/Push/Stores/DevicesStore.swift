@@ -18,7 +18,6 @@ struct DevicesStore {
         let owner = try connection.first("SELECT user_id FROM devices WHERE token = $1", device.token.text) {
             $0.text(0)
         }
-        if owner != nil, owner != device.userID { try jobs.removeAll(for: device.token.text) }
         try connection.execute(
             """
             INSERT INTO devices (

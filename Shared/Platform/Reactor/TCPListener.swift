@@ -13,6 +13,8 @@ public final class TCPListener: Sendable {
     /// Listens at once; connections are accepted as soon as the loops run.
     ///
     /// - Parameter host: an IP address or a name. A name is looked up on the calling thread.
+    /// - Parameter receiveBuffer: the bytes that the kernel keeps of what a peer sends while nobody reads it. By default it
+    ///   chooses, and may let each peer have megabytes (tcp(7), `tcp_rmem`).
     /// - Parameter onError: called when the process has no descriptor or memory left for a connection. The
     ///   connection waits in the backlog, and accepting is retried after `Acceptor.pause`.
     /// - Parameter refusal: called on the loop for each new connection, before anything is read. Returns nil to
@@ -21,6 +23,7 @@ public final class TCPListener: Sendable {
     /// - Throws: `ListenError`, also if another process listens on the port.
     public static func bind(
         host: String, port: UInt16, on group: EventLoopGroup, backlog: Int32 = defaultBacklog,
+        receiveBuffer: Int? = nil,
         onError: @escaping @Sendable (SystemError) -> Void = { _ in },
         refusal: @escaping @Sendable (EventLoop, PeerAddress) -> [UInt8]? = { _, _ in nil },
         makeHandler: @escaping @Sendable (Channel) -> any ChannelHandler
@@ -32,7 +35,8 @@ public final class TCPListener: Sendable {
             // mistake, so bind an exclusive socket first: it fails if another process listens.
             if port != 0 { try open(address, backlog: nil, isShared: false).close() }
             for _ in group.loops {
-                let socket = try open(address, backlog: backlog, isShared: group.loops.count > 1)
+                let isShared = group.loops.count > 1
+                let socket = try open(address, backlog: backlog, receiveBuffer, isShared: isShared)
                 sockets.append(socket)
                 address.port = try socket.localAddress().port
             }
@@ -70,12 +74,14 @@ public final class TCPListener: Sendable {
 
     /// Opens and binds a socket, which listens if a backlog is given.
     private static func open(
-        _ address: SocketAddress, backlog: Int32?, isShared: Bool
+        _ address: SocketAddress, backlog: Int32?, _ receiveBuffer: Int? = nil, isShared: Bool
     ) throws(SystemError) -> Socket {
         let socket = try Socket(family: address.family)
         // Connections of an earlier process may still be in TIME_WAIT.
         socket.set(SO_REUSEADDR)
         if isShared { socket.set(SO_REUSEPORT) }
+        // Before it listens, because its connections inherit the buffer and announce it when they begin.
+        if let receiveBuffer { socket.set(SO_RCVBUF, to: Int32(clamping: receiveBuffer)) }
         do throws(SystemError) {
             try socket.bind(to: address)
             if let backlog { try socket.listen(backlog: backlog) }

@@ -39,6 +39,8 @@ struct DatabaseFileTests {
             try file.copy(to: folder.file("copy-\(round)"))
             file.close()
             #expect(try names().filter { $0.hasPrefix("copy-\(round)") } == ["copy-\(round)"])
+            // Two bytes of 1 say that the file is not in write-ahead mode (SQLite's file format, 1.3.3).
+            #expect(try Array(Data(contentsOf: URL(fileURLWithPath: folder.file("copy-\(round)")))[18...19]) == [1, 1])
             let copied = try open("copy-\(round)")
             let ids = try await copied.ids()
             #expect(ids.count >= acknowledged && ids.count % 2 == 1 && ids.contains("before"))

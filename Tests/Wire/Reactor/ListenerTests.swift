@@ -56,6 +56,30 @@ struct ListenerTests {
         }
     }
 
+    @Test("what the kernel receives for a channel stays bounded, however fast it is read")
+    func receiveBuffer() async throws {
+        try await withLoops { group in
+            let channels = Events(of: Channel.self)
+            let listener = try TCPListener.bind(
+                host: "127.0.0.1", port: 0, on: group, receiveBuffer: 48 * 1024
+            ) { channel in
+                channels.source.yield(channel)
+                return Answering { _ in }
+            }
+            let client = try BlockingSocket(port: listener.port)
+            let channel = try #require(await channels.next())
+            for _ in 0..<64 { try client.send(String(repeating: "x", count: 256 * 1024)) }
+            let size = await on(group.loops[0]) {
+                var size: Int32 = 0
+                var length = socklen_t(MemoryLayout<Int32>.size)
+                getsockopt(channel.socket.descriptor, SOL_SOCKET, SO_RCVBUF, &size, &length)
+                return size
+            }
+            // The kernel doubles it, for its own records (socket(7)).
+            #expect(size == 2 * 48 * 1024)
+        }
+    }
+
     @Test("IPv6 works, and a peer prints as its address and port")
     func ipv6() async throws {
         try await withLoops { group in

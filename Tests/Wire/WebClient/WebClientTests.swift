@@ -55,6 +55,16 @@ struct WebClientTests {
         await client.close()
     }
 
+    @Test("by default a server gets one connection, and requests wait for their turn on it")
+    func connections() async throws {
+        let client = try WebClient()
+        // It serves one connection at a time, so a second one would get no answer.
+        let server = try PlainServer(answer: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let tasks = (1...8).map { _ in Task { await outcome(client, server, timeout: .seconds(20)) } }
+        for task in tasks { #expect(await task.value == nil) }
+        await client.close()
+    }
+
     @Test("an answer has a size limit")
     func longResponse() async throws {
         let client = try WebClient()
