@@ -140,6 +140,26 @@ struct TCPBusTests {
         await finish(group)
     }
 
+    @Test("a line over the limit is counted, and ends the connection")
+    func endless() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let line = String(repeating: "x", count: BusLimits.maxLine + 1)
+        let broker = try ScriptedBroker.listen(on: group, pingInterval: 15_000, after: #""op":"sub""#, [line])
+        let warnings = Arrivals<String>()
+        let bus = try await TCPBus.connect(
+            host: "127.0.0.1", port: broker.port, name: "t", token: nil, on: group.next()
+        ) {
+            warnings.add($0)
+        }
+        try bus.subscribe("a") { _ in }
+        #expect(try await warnings.next().contains("is not understood"))
+        // It connects and subscribes again, and meets the line again.
+        #expect(bus.counters.malformedLines >= 1)
+        await bus.close()
+        broker.close()
+        await finish(group)
+    }
+
     @Test("a request that the broker never answers ends at its deadline, also beside a longer one")
     func deadline() async throws {
         let group = try EventLoopGroup(loopCount: 1)
