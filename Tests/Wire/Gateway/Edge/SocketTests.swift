@@ -175,6 +175,25 @@ struct SocketTests {
         }
     }
 
+    @Test("an event waits for the join sent before it, even while that waits itself")
+    func sendAfterJoin() async throws {
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            let asked = harness.chat.hold("chat.send")
+            harness.chat.on("chat.read", reply: Reply(.noContent, .null))
+            let client = try await harness.connect()
+            try await client.emit("chat:send", "{}", ack: 1)
+            try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 2)
+            try await client.emit("chat:read", "{}", ack: 3)
+            // The loop has seen all three by the time that it answers this.
+            _ = try await harness.request("GET", "/healthz", as: nil)
+            try await asked.next().reply(Reply().json)
+            var acks: [Int] = []
+            while acks.count < 3 { if case .ack(let id, _) = try await client.next() { acks.append(id) } }
+            #expect(acks == [1, 2, 3])
+        }
+    }
+
     @Test(
         "without key-based routing, a socket's next event waits for the answer to the last")
     func oneAtATime() async throws {
