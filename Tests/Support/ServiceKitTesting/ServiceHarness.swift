@@ -20,6 +20,7 @@ public struct ServiceHarness<S: Service>: SuiteHarness {
     public let host: ServiceHost
     private let group: EventLoopGroup
     private let published = Collector<LogEntry>()
+    private let following: BusSubscription
 
     public var serviceHarness: Self { self }
 
@@ -42,7 +43,7 @@ public struct ServiceHarness<S: Service>: SuiteHarness {
         service = try make(context)
         group = try EventLoopGroup(loopCount: 2)
         host = ServiceHost(service, context, on: group, maxInFlight: maxInFlight, lookingEvery: interval)
-        try bus.subscribe(Subject.log(of: S.logID)) { [published] message in
+        following = try bus.subscribe(Subject.log(of: S.logID)) { [published] message in
             guard let entry = LogEntry(message.data) else {
                 Issue.record("not an entry: \(message.data)")
                 return
@@ -71,6 +72,7 @@ public struct ServiceHarness<S: Service>: SuiteHarness {
 
     /// Ends the threads, after a test that has stopped the host itself.
     public func release() async {
+        following.cancel()
         await context.workers.close()
         await finish(group)
     }

@@ -20,12 +20,24 @@ public final class FakeBus: MessageBus {
     private let warnings = Mutex(Warnings())
     private let subscribing = Mutex<@Sendable () -> Void>({})
     private let watchers = Mutex<[@Sendable (BusState) -> Void]>([])
+    private let open = Mutex<[String: Int]>([:])
 
     public let hasKeyAffinity: Bool
     /// The subjects of all requests.
     public let requested = Collector<String>()
 
     public init(hasKeyAffinity: Bool = true) { self.hasKeyAffinity = hasKeyAffinity }
+
+    /// The patterns with a subscription that has not been cancelled.
+    public var openPatterns: [String] { open.withLock { $0.filter { $0.value > 0 }.keys.sorted() } }
+
+    private func opened(_ pattern: String, _ subscription: BusSubscription) -> BusSubscription {
+        open.withLock { $0[pattern, default: 0] += 1 }
+        return BusSubscription { [self] in
+            subscription.cancel()
+            open.withLock { $0[pattern, default: 0] -= 1 }
+        }
+    }
 
     // MARK: Troubles
 
@@ -86,7 +98,7 @@ public final class FakeBus: MessageBus {
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription {
         if warnings.withLock({ $0.refusedPattern == pattern }) { throw .badSubject }
-        let subscription = try real.subscribe(pattern, queue: queue, handler)
+        let subscription = opened(pattern, try real.subscribe(pattern, queue: queue, handler))
         subscribing.withLock { $0 }()
         return subscription
     }
@@ -95,7 +107,7 @@ public final class FakeBus: MessageBus {
     public func respond(
         to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
     ) throws(BusError) -> BusSubscription {
-        try real.respond(to: pattern, queue: queue, handler)
+        opened(pattern, try real.respond(to: pattern, queue: queue, handler))
     }
 
     public func request(

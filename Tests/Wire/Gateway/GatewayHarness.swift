@@ -78,7 +78,7 @@ struct GatewayHarness: Sendable {
     static func run(
         _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, logsAll: Bool = false,
         pacing: BroadcastPacing = BroadcastPacing(),
-        bus: any MessageBus = InProcessBus(),
+        bus: any MessageBus = FakeBus(),
         _ test: (GatewayHarness) async throws -> Void
     ) async throws {
         let rooms = try FakeService.start(logsAll ? logging(roomsManifest) : roomsManifest, on: bus)
@@ -113,6 +113,9 @@ struct GatewayHarness: Sendable {
             await finish(group)
             // Last: on its loops the gateway may still have sent them who left.
             for service in [rooms, chat] { service.stop() }
+            // A test's own services answer on until it returns.
+            let open = (bus as? FakeBus)?.openPatterns.filter { !$0.hasSuffix(".>") && $0 != Subject.discover }
+            #expect(open ?? [] == [], "a stopped gateway still listens")
         }
     }
 

@@ -96,8 +96,8 @@ struct SlowReaderTests {
         try await GatewayHarness.run(["--max-pending-bytes", "256k"]) { harness in
             let poller = try await Poller.joined(harness)
             let bob = try await harness.join(GatewayHarness.bob)
-            // Four times as much as may wait, as it may yet come for them.
-            for number in 1...100 {
+            // More than sixteen times as much as may wait, as it may yet come for them.
+            for number in 1...400 {
                 harness.chat.emit([Self.long("long\(number)")])
                 // The other's leaving is sent on the way.
                 while case .event(let name, _) = try await bob.next(), name != "long\(number)" {
