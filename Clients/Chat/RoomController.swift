@@ -91,7 +91,7 @@ final class RoomController {
         return TextScreen(
             title: "The board of \(client.rooms[roomID]?.title() ?? "the room")",
             status: (texts.count == 1 ? "1 element" : "\(texts.count) elements")
-                + (conflicts == 0 ? "" : ", \(conflicts) changed by others: /mine or /theirs"),
+                + (conflicts == 0 ? "" : ", \(conflicts) changed or deleted by others: /mine or /theirs"),
             paragraphs: texts,
             emptyText: liveBoard.isVerified
                 ? "The board is empty." : liveBoard.failure?.localizedDescription ?? "Loading…",

@@ -17,8 +17,8 @@ extension Board {
 
     /// Replaces an item's content.
     ///
-    /// The edit is based on the content that is shown when this is called. If others have changed the element
-    /// since then, their content stays, and ``conflicts`` has this one.
+    /// The edit is based on the content that is shown when this is called. If others have changed or deleted the element
+    /// since then, that stays, and ``conflicts`` has this content.
     ///
     /// Does nothing for an element whose content is not whole (``Element/isContentWhole``).
     public func edit(_ id: BoardItem.ID, content: JSON) {
@@ -72,7 +72,10 @@ extension Board {
 
     /// Settles a conflict.
     ///
-    /// - Parameter overwriting: true to send the person's content again and replace that of the others; false to drop
-    ///   the person's content.
-    public func resolve(_ id: BoardConflict.ID, overwriting: Bool) { act { $0.resolve(id, overwriting: overwriting) } }
+    /// - Parameter overwriting: true to send the person's content again, which replaces that of the others, or creates
+    ///   an element in place of a deleted one; false to drop the person's content.
+    public func resolve(_ id: BoardConflict.ID, overwriting: Bool) {
+        let (tempID, now) = (makeID(), clock.now)
+        act { $0.resolve(id, overwriting: overwriting, tempID: tempID, at: now) }
+    }
 }

@@ -42,11 +42,7 @@ extension Board {
         } catch ClientFailure.refused(let refusal) where refusal.code == "version_conflict" && operation.isEdit {
             return await settleConflict(of: operation)
         } catch ClientFailure.refused(let refusal) where refusal.code == "element_not_found" {
-            // Others, or an earlier attempt, have deleted the element.
-            change { state in
-                state.finish(operation.id, with: nil)
-                state.remove(operation.elementID)
-            }
+            change { $0.vanish(operation) }
             return true
         } catch ClientFailure.refused(let refusal) where !refusal.isRetryable && refusal.code != "unauthenticated" {
             log.error(.boards, "refused", ["room": roomID], for: ClientFailure.refused(refusal))

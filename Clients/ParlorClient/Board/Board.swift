@@ -11,8 +11,8 @@ public final class Board {
     public let roomID: String
     /// The items, oldest first.
     public private(set) var items: [BoardItem] = []
-    /// The person's content that the server did not store, because others had changed the element first. Each
-    /// conflict stays on disk until ``resolve(_:overwriting:)``, or until the element is deleted.
+    /// The person's content that the server did not store, because others had changed or deleted the element first. Each
+    /// conflict stays on disk until ``resolve(_:overwriting:)``, or until the person deletes the element.
     public private(set) var conflicts: [BoardConflict] = []
     /// True if everything shown has been fetched, and later changes arrive as events because the room is joined.
     public var isVerified: Bool { isFetched && !isBehind && isRoomJoined() }

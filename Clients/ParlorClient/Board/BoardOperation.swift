@@ -31,14 +31,39 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
     var isEdit: Bool { if case .edit = change { true } else { false } }
 }
 
-/// Content of this person that the server did not store, because others had changed the element first.
+/// Content of this person that the server did not store, because others had changed or deleted the element first.
 public struct BoardConflict: Codable, Equatable, Sendable, Identifiable {
     /// The element's id.
     public let id: String
-    /// The element as the server has it.
-    public var current: Element
+    /// The element as the server has it, or had it last.
+    public internal(set) var current: Element
     /// The person's content, which is not stored.
-    public var content: JSON
+    public let content: JSON
+    /// Nil in files of earlier versions.
+    private var deleted: Bool?
+
+    /// True if the element was deleted. The person's content can then become a new element.
+    public internal(set) var isDeleted: Bool {
+        get { deleted ?? false }
+        set { deleted = newValue }
+    }
+
+    init(id: String, current: Element, content: JSON) {
+        (self.id, self.current, self.content) = (id, current, content)
+    }
+
+    /// The conflict with a deletion.
+    ///
+    /// - Parameter last: nil if the element was never loaded.
+    init(id: String, of last: Element?, createdBy ownID: String, in roomID: String, content: JSON) {
+        let current =
+            last
+            ?? Element(
+                id: id, roomID: roomID, type: "note", content: .object([:]), position: nil, createdBy: ownID,
+                createdAt: .distantPast, updatedBy: ownID, updatedAt: .distantPast, version: 0)
+        self.init(id: id, current: current, content: content)
+        isDeleted = true
+    }
 }
 
 /// An element on a board, with the person's unconfirmed changes applied.

@@ -20,6 +20,8 @@ struct BoardState: Sendable {
     private(set) var ownVersions: [String: Set<Int>] = [:]
     /// Deleted elements, which a late event or an older page must not bring back.
     private var gone = RecentValues<Bool>(limit: 2_000)
+    /// Elements that a clearing removed while an edit of them was not sent yet.
+    private var cleared: [String: Element] = [:]
     /// The `tempID`s of elements created here, by element id. They stay the ids of the items.
     private var tempIDs: [String: String] = [:]
     /// The elements that changed since the fetch began; nil if no fetch is running.
@@ -74,6 +76,7 @@ struct BoardState: Sendable {
         guard gone[element.id] == nil, element.version >= elements[element.id]?.version ?? 0 else { return }
         insert(element)
         if let index = conflicts.firstIndex(where: { $0.id == element.id }) { conflicts[index].current = element }
+        cleared[element.id] = nil
         settleCreation(of: element)
     }
 
@@ -88,14 +91,27 @@ struct BoardState: Sendable {
         order.insert((element.createdAt, element.id), at: low)
     }
 
+    /// Removes an element that was deleted. An edit of it that was not sent becomes a conflict.
     mutating func remove(_ id: String) {
         touched?.insert(id)
         gone.set(true, for: id)
+        keepEdit(of: id)
         if elements.removeValue(forKey: id) != nil { order.removeAll { $0.id == id } }
         tempIDs[id] = nil
         ownVersions[id] = nil
         operations.removeAll { $0.elementID == id }
-        conflicts.removeAll { $0.id == id }
+    }
+
+    /// Keeps what the person wrote into an element that others have deleted.
+    private mutating func keepEdit(of id: String) {
+        let last = elements[id] ?? cleared.removeValue(forKey: id)
+        if let index = conflicts.firstIndex(where: { $0.id == id }) { conflicts[index].isDeleted = true }
+        guard !operations.contains(where: { $0.elementID == id && $0.change == .delete }) else { return }
+        for operation in operations where operation.elementID == id {
+            guard case .edit(let content, _) = operation.change else { continue }
+            conflicts.removeAll { $0.id == id }
+            conflicts.append(BoardConflict(id: id, of: last, createdBy: ownID, in: roomID, content: content))
+        }
     }
 
     /// Removes all elements, because the room was cleared.
@@ -104,6 +120,9 @@ struct BoardState: Sendable {
     /// newer than the clearing, and have to come back. Own changes stay; the next fetch drops those of missing
     /// elements.
     mutating func removeAll() {
+        for operation in operations where operation.isEdit {
+            cleared[operation.elementID] = elements[operation.elementID] ?? cleared[operation.elementID]
+        }
         (elements, order, tempIDs) = ([:], [], [:])
         // Pages that are being fetched may be older than the clearing.
         touched = nil
@@ -213,6 +232,13 @@ struct BoardState: Sendable {
     /// Ends an attempt whose change has to be sent again.
     mutating func putBack() { inFlight = nil }
 
+    /// Ends an attempt that met an element which others, or an earlier attempt, have deleted.
+    mutating func vanish(_ operation: BoardOperation) {
+        inFlight = nil
+        tried.remove(operation.id)
+        remove(operation.elementID)
+    }
+
     /// Removes a confirmed change, and applies the element that the server returned; nil after a deletion.
     mutating func finish(_ id: Int, with element: Element?) {
         inFlight = nil
@@ -287,9 +313,15 @@ struct BoardState: Sendable {
         conflicts.append(BoardConflict(id: current.id, current: current, content: content))
     }
 
-    mutating func resolve(_ id: String, overwriting: Bool) {
+    /// - Parameter tempID: for a new element in place of one that was deleted.
+    mutating func resolve(_ id: String, overwriting: Bool, tempID: String, at now: Date) {
         guard let index = conflicts.firstIndex(where: { $0.id == id }) else { return }
         let conflict = conflicts.remove(at: index)
+        if conflict.isDeleted {
+            let (type, position) = (conflict.current.type, conflict.current.position)
+            if overwriting { create(tempID, type: type, content: conflict.content, position: position, at: now) }
+            return
+        }
         // After a restart the element may not be loaded yet.
         let version = elements[id]?.version ?? conflict.current.version
         if overwriting { append(.edit(content: conflict.content, version: version), to: id) }
@@ -323,7 +355,8 @@ struct BoardState: Sendable {
         lastOperation = max(lastOperation, earlier.map(\.id).max() ?? 0)
         tried.formUnion(earlier.filter(\.isCreation).map(\.id))
         let newer = Set(conflicts.map(\.id))
-        conflicts = keptConflicts.filter { gone[$0.id] == nil && !newer.contains($0.id) } + conflicts
+        conflicts = keptConflicts.filter { !newer.contains($0.id) } + conflicts
+        for index in conflicts.indices where gone[conflicts[index].id] != nil { conflicts[index].isDeleted = true }
         for element in elements.values { settleCreation(of: element) }
     }
 

@@ -27,21 +27,26 @@ struct BoardNotices: View {
     }
 }
 
-/// Both versions of a note, and the buttons to choose one.
+/// Both versions of a note, and the buttons to choose one. A note that was deleted has one version left.
 private struct ConflictNotice: View {
     let conflict: BoardConflict
-    /// The name of the person who changed the note first; nil if that person is no longer in the room.
+    /// The name of the person who changed the note last; nil if that person is no longer in the room.
     let rival: String?
     let board: Board
 
     var body: some View {
         VStack(alignment: .leading, spacing: 4) {
             headline.font(.footnote.bold())
-            Text("Theirs: \(conflict.current.words)").font(.footnote)
+            if !conflict.isDeleted { Text("Theirs: \(conflict.current.words)").font(.footnote) }
             Text("Yours: \(conflict.content["text"]?.string ?? "")").font(.footnote)
             HStack {
-                Button("Keep theirs") { board.resolve(conflict.id, overwriting: false) }
-                Button("Use mine") { board.resolve(conflict.id, overwriting: true) }
+                if conflict.isDeleted {
+                    Button("Discard") { board.resolve(conflict.id, overwriting: false) }
+                    Button("Save as a new note") { board.resolve(conflict.id, overwriting: true) }
+                } else {
+                    Button("Keep theirs") { board.resolve(conflict.id, overwriting: false) }
+                    Button("Use mine") { board.resolve(conflict.id, overwriting: true) }
+                }
             }
             .buttonStyle(.bordered)
         }
@@ -50,6 +55,7 @@ private struct ConflictNotice: View {
     }
 
     private var headline: Text {
+        if conflict.isDeleted { return Text("This note was deleted while you were writing.") }
         guard let rival else { return Text("Somebody changed this note first.") }
         return Text("\(rival) changed this note first.")
     }

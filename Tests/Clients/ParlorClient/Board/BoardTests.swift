@@ -186,6 +186,57 @@ struct BoardTests {
         for seat in [hers, his] { await seat.client.stop() }
     }
 
+    @Test(
+        "what was written into an element that others deleted stays, and becomes a new element",
+        arguments: [false, true])
+    func deletedWhileWriting(isCleared: Bool) async throws {
+        let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
+        let id = try #require(hers.board.create(type: "note", content: note("plan")))
+        await lookUntil { hers.board[id]?.state == .stored && his.board.items.count == 1 }
+        let elementID = try #require(his.board.items.first?.id)
+        hers.device.holdEvents()
+        if isCleared { try await his.board.clear() } else { his.board.delete(elementID) }
+        await lookUntil { his.board.items.isEmpty && his.board.unsentCount == 0 }
+        hers.board.edit(id, content: note("her plan"))
+        await lookUntil { hers.board.conflicts.count == 1 }
+        hers.device.release()
+        await hers.board.keepAll()
+        await hers.client.stop()
+
+        let again = try await seat(of: ada)
+        let conflict = try #require(again.board.conflicts.first)
+        #expect(conflict.isDeleted && conflict.content == note("her plan") && again.texts == [])
+        again.board.resolve(conflict.id, overwriting: true)
+        await lookUntil { his.texts == ["her plan"] }
+        #expect(again.board.conflicts.isEmpty)
+        for seat in [again, his] { await seat.client.stop() }
+    }
+
+    @Test("an edit that waits for the network stays when the deletion arrives first")
+    func deletedWhileOffline() async throws {
+        var state = BoardState(roomID: "r", ownID: "ada")
+        let element = Element(
+            id: "e", roomID: "r", type: "link", content: note("plan"), createdBy: "ben", createdAt: .distantPast,
+            updatedBy: "ben", updatedAt: .distantPast, version: 1)
+        state.put(element)
+        state.edit("e", content: note("her plan"))
+        state.move("e", to: nil)
+        state.remove("e")
+        #expect(state.conflicts.map(\.content) == [note("her plan")] && state.conflicts.allSatisfy(\.isDeleted))
+        #expect(state.operations.isEmpty && state.items.isEmpty)
+        state.resolve("e", overwriting: true, tempID: "t", at: .distantPast)
+        #expect(state.items.map(\.element.type) == ["link"] && state.conflicts.isEmpty)
+
+        // The person's own deletion keeps nothing.
+        state.put(Element(
+            id: "f", roomID: "r", type: "note", content: note(""), createdBy: "ben", createdAt: .distantPast,
+            updatedBy: "ben", updatedAt: .distantPast, version: 1))
+        state.edit("f", content: note("x"))
+        state.delete("f")
+        state.remove("f")
+        #expect(state.conflicts.isEmpty)
+    }
+
     @Test("an unresolved conflict survives a restart")
     func keptConflict() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
