@@ -3,13 +3,13 @@ import Foundation
 extension RoomsClient {
     /// The result of ``RoomsClient/enterBackground(within:)``.
     public enum BackgroundResult: Equatable, Sendable {
-        /// The server has all messages and board changes. Read receipts do not count: they may have failed.
+        /// The server has all messages, board changes and read receipts.
         case settled
-        /// The time ran out, or the calling task was cancelled. This many messages and board changes are not sent
+        /// The time ran out, or the calling task was cancelled. This many messages, board changes and receipts are not sent
         /// yet; nil if they cannot be counted now. They are on disk, unless writing them failed or has not finished.
         case outOfTime(unsent: Int?)
-        /// This many messages and board changes are not sent yet, though there was time: the client is stopped, the
-        /// server refuses them, an edit is in conflict, or the disk fails. It is nil if they cannot be counted now.
+        /// This many messages, board changes and receipts are not sent yet, though there was time: the client is stopped,
+        /// the server refuses them, an edit is in conflict, or the disk fails. It is nil if they cannot be counted now.
         case waiting(unsent: Int?)
         /// A later call, such as ``RoomsClient/enterForeground()`` or ``RoomsClient/stop()``, replaced this one.
         case overtaken
@@ -32,7 +32,8 @@ extension RoomsClient {
     }
 
     func backgroundResult(isOutOfTime: Bool) async -> BackgroundResult {
-        let unsent = try? await unsentCount()  // nil, not zero: something may wait that cannot be read
+        let receipts = await backing.receipts.unsentCount()
+        let unsent = try? await unsentCount() + receipts  // nil, not zero: something may wait that cannot be read
         if isOutOfTime { return .outOfTime(unsent: unsent) }
         return unsent == 0 ? .settled : .waiting(unsent: unsent)
     }
@@ -78,7 +79,7 @@ extension RoomsClient {
     }
 
     private static func forgetAll(in folder: URL, _ removeFile: (URL) throws -> Void) throws {
-        let removals = ["outbox", "cache", "rooms", "boards"].map { name in
+        let removals = ["outbox", "cache", "rooms", "boards", "receipts"].map { name in
             let url = folder.appending(path: name)
             return Result { if FileManager.default.fileExists(atPath: url.path) { try removeFile(url) } }
         }

@@ -128,7 +128,12 @@ public final class RoomsClient {
                 folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
                 messageLimit: settings.messageLimit, roomLimit: settings.roomLimit, mark: mark,
                 log: settings.log),
-            receipts: ReadReceipts(server: connection, clock: clock, settings: settings.receipts), clock: clock)
+            receipts: ReadReceipts(
+                server: connection, clock: clock, settings: settings.receipts,
+                files: RoomFiles(
+                    folder: folder.appending(path: "receipts", directoryHint: .isDirectory), mark: mark,
+                    log: settings.log)),
+            clock: clock)
         boardFiles = BoardFiles(
             folder: folder.appending(path: "boards", directoryHint: .isDirectory), isForced: settings.outbox.isForced,
             mark: mark, log: settings.log)
@@ -226,8 +231,7 @@ public final class RoomsClient {
     ///
     /// It first writes to disk, then sends messages, board changes, read receipts and ends of typing. It also waits for
     /// a token refresh that is in progress. Work that does not finish in time is done when the app comes back or starts
-    /// again. Only read receipts do not survive the end of the app. As after ``stop()``, there are no new requests until
-    /// the next start.
+    /// again, also after the end of the app. As after ``stop()``, there are no new requests until the next start.
     ///
     /// - Parameter limit: the time for all of it. Ask the system for background time first, and pass less than it
     ///   grants: iOS grants about 30 seconds. Cancelling the calling task ends the wait early.
@@ -248,6 +252,7 @@ public final class RoomsClient {
                 for conversation in conversations { await conversation.keepAll() }
                 for board in boards { await board.keepAll() }
                 await rooms.keepAll()
+                await receipts.keepAll()
                 await withTaskGroup { group in
                     for conversation in conversations { group.addTask { await conversation.typing.settle() } }
                     // This includes the receipts of rooms that were just closed.

@@ -3,10 +3,9 @@ import Foundation
 /// Sends read receipts to the server, in few requests.
 ///
 /// Ids are collected until none has come for ``Settings/pause``, at most for ``Settings/longestWait``.
-/// Receipts that could not be sent stay in memory. They are sent with the next connection, with the next message
-/// read, or after a pause. If the server refuses them with a `Retry-After`, as it may over HTTP, they wait until then,
-/// and only ``flush()`` sends them earlier. They are not on disk: if the app ends, the person reads the messages again
-/// at the next visit.
+/// Receipts that could not be sent are written to disk. They are sent with the next connection, also of a later run,
+/// with the next message read, or after a pause. If the server refuses them with a `Retry-After`, as it may over HTTP,
+/// they wait until then, and only ``flush()`` sends them earlier.
 public actor ReadReceipts {
     /// The settings of read receipts.
     public struct Settings: Sendable {
@@ -61,7 +60,13 @@ public actor ReadReceipts {
     private let clock: any ClientClock
     private let settings: Settings
     private let random: @Sendable () -> Double
+    /// Each room's unsent ids; nil to keep them in memory only.
+    private let files: RoomFiles?
     private var rooms: [String: PendingReceipts] = [:]
+    /// True once the files of an earlier run were read.
+    private var isRestored = false
+    /// The rooms that have a file.
+    private var kept: Set<String> = []
     private var isRemoved = false
     /// Ids that were collected or sent before.
     private var seen = RecentValues<Bool>(limit: rememberedIDs)
@@ -71,39 +76,63 @@ public actor ReadReceipts {
         server: any MessageServer, clock: any ClientClock, settings: Settings = Settings(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {
+        self.init(server: server, clock: clock, settings: settings, files: nil, random: random)
+    }
+
+    init(
+        server: any MessageServer, clock: any ClientClock, settings: Settings, files: RoomFiles?,
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) {
         self.random = random
         self.server = server
         self.clock = clock
         self.settings = settings
+        self.files = files
     }
 
     /// Adds messages of others that the person has read. Those that were added before are ignored.
     public func add(_ messageIDs: [String], in roomID: String) {
-        let new = messageIDs.filter { seen[$0] == nil }
-        guard !new.isEmpty, !isRemoved else { return }
-        var pending =
-            rooms[roomID]
-            ?? PendingReceipts(
-                retryingWith: Backoff(from: settings.retryPause, upTo: settings.longestPause))
-        for id in new {
-            seen.set(true, for: id)
-            pending.add(id)
-        }
-        let firstAt = pending.firstAt ?? clock.now
-        pending.firstAt = firstAt
-        rooms[roomID] = pending
-        if pending.isPaused { return }
+        guard collect(messageIDs, in: roomID) else { return }
+        let firstAt = rooms[roomID]?.firstAt ?? clock.now
+        rooms[roomID]?.firstAt = firstAt
+        if rooms[roomID]?.isPaused == true { return }
         let left = settings.longestWait - .seconds(clock.now.timeIntervalSince(firstAt))
         wait(for: max(.zero, min(settings.pause, left)), in: roomID)
     }
 
+    /// - Returns: false if none of them is new.
+    private func collect(_ messageIDs: [String], in roomID: String) -> Bool {
+        let new = messageIDs.filter { seen[$0] == nil }
+        guard !new.isEmpty, !isRemoved else { return false }
+        let backoff = Backoff(from: settings.retryPause, upTo: settings.longestPause)
+        var pending = rooms[roomID] ?? PendingReceipts(retryingWith: backoff)
+        for id in new {
+            seen.set(true, for: id)
+            pending.add(id)
+        }
+        rooms[roomID] = pending
+        return true
+    }
+
     /// Sends all receipts now, and returns when each request has succeeded or failed. Call it when a room is left, or
     /// when the app goes to the background. Rooms do not wait for each other.
-    public func flush() async { await flush(rooms.keys.sorted()) }
+    public func flush() async {
+        restore()
+        await flush(rooms.keys.sorted())
+    }
+
+    /// The number of messages whose receipts are not sent, including those of an earlier run.
+    func unsentCount() -> Int {
+        restore()
+        return rooms.values.reduce(0) { $0 + $1.ids.count }
+    }
 
     /// Notes that the server can be reached, and sends the receipts. Those whose `Retry-After` has not passed go on
     /// waiting.
-    public func noteConnection() async { await flush(rooms.filter { !$0.value.isPaused }.keys.sorted()) }
+    public func noteConnection() async {
+        restore()
+        await flush(rooms.filter { !$0.value.isPaused }.keys.sorted())
+    }
 
     private func flush(_ roomIDs: [String]) async {
         let flushes = roomIDs.map { roomID in Task { await flush(roomID) } }
@@ -116,6 +145,44 @@ public actor ReadReceipts {
         for pending in rooms.values { pending.wait?.cancel() }
         rooms.removeAll()
     }
+
+    // MARK: On disk
+
+    /// Reads the receipts of an earlier run. If they cannot be read now, a later call tries again.
+    private func restore() {
+        guard !isRestored, let files, let roomIDs = try? files.keys() else { return }
+        var isRestored = true
+        for roomID in roomIDs {
+            do {
+                guard let data = try files.read(roomID) else { continue }
+                kept.insert(roomID)
+                // A damaged file costs receipts: the person reads those messages again.
+                _ = collect((try? JSONDecoder().decode([String].self, from: data)) ?? [], in: roomID)
+            } catch {
+                isRestored = false
+            }
+        }
+        self.isRestored = isRestored
+    }
+
+    /// Writes all receipts, because the app may end.
+    func keepAll() {
+        restore()
+        for roomID in rooms.keys { keep(roomID) }
+    }
+
+    /// Writes the receipts that a room has left, or removes its file. An error is ignored: the receipts stay in memory.
+    private func keep(_ roomID: String) {
+        guard let files, !isRemoved else { return }
+        if let ids = rooms[roomID]?.ids, !ids.isEmpty {
+            kept.insert(roomID)
+            if let data = try? JSONEncoder().encode(ids) { try? files.write(data, of: roomID, isForced: false) }
+        } else if kept.remove(roomID) != nil {
+            try? files.remove(roomID)
+        }
+    }
+
+    // MARK: Sending
 
     private func wait(for duration: Duration, in roomID: String, isPause: Bool = false) {
         rooms[roomID]?.wait?.cancel()
@@ -159,6 +226,7 @@ public actor ReadReceipts {
             }
         }
         rooms[roomID]?.flushing = nil
+        keep(roomID)
         guard let failure else { return }
         let asked = failure.retryAfter
         // Messages that were read meanwhile have started a wait, which retries these receipts, too. That wait is

@@ -18,7 +18,7 @@ extension Room {
     /// Decodes a room. Fields that an older server leaves out are derived from the others.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
-        let name = try members.decodeIfPresent(String.self, forKey: .known(.name))
+        let name = try members.decodeIfPresent(String.self, forKey: .known(.name)).flatMap { $0.isEmpty ? nil : $0 }
         let participants: [Participant] = try members.decode(.known(.participants), or: [])
         let createdAt = try members.decode(Date.self, forKey: .known(.createdAt))
         let updatedAt = try members.decode(.known(.updatedAt), or: createdAt)

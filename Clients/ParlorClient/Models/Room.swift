@@ -3,7 +3,7 @@ import Foundation
 /// A room, as one person sees it.
 public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var id: String
-    /// The room's name; nil or empty if it has none.
+    /// The room's name; nil if it has none, also where the server sends an empty one.
     public var name: String?
     /// The name, or the participants' names. It is empty if an older server sends neither, so show
     /// ``title(unnamed:)`` instead.

@@ -53,11 +53,12 @@ extension RoomsSocket {
 
     /// Joins a room. From now on its events arrive, also after reconnects, until ``leave(_:)``.
     ///
-    /// - Parameter keepingOthers: false to leave every other room.
+    /// - Parameter keepingOthers: false to leave every other room, also those that are open in a ``Conversation`` or
+    ///   ``Board``.
     /// - Returns: the room as the server describes it.
     /// - Throws: `ClientFailure` or `CancellationError`. Unless the failure is final, as with `room_not_found`, the
     ///   socket keeps trying to join the room.
-    public func join(_ roomID: String, keepingOthers: Bool = false) async throws -> Room {
+    public func join(_ roomID: String, keepingOthers: Bool = true) async throws -> Room {
         rooms.want(roomID, keepingOthers: keepingOthers)
         guard let link else { throw ClientFailure.offline("not connected") }
         return try await join(roomID, keepingOthers: keepingOthers, over: link)

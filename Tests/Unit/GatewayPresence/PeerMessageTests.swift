@@ -42,6 +42,26 @@ struct PeerMessageTests {
         #expect(lines.withLock { $0 } == expected)
     }
 
+    @Test(
+        "a gateway that sends its snapshot, or is about to, is not asked for it at the next heartbeat",
+        arguments: [
+            (PeerMessage.Topic.hello, #"{"gateway":"h"}"#),
+            (.snapshot, #"{"gateway":"h","number":0,"part":0,"isLast":false,"presence":[],"typing":[]}"#),
+        ])
+    func answering(topic: PeerMessage.Topic, json: String) throws {
+        let bus = InProcessBus()
+        let asked = Mutex(0)
+        try bus.subscribe("gateways.hello") { _ in asked.withLock { $0 += 1 } }
+        var sync = PeerSync(gatewayID: "g", bus: bus, log: .silent)
+        var table = PresenceTable(gatewayID: "g")
+        _ = sync.receive(try #require(try message(topic, json)), into: &table)
+        sync.sendHeartbeat()
+        #expect(asked.withLock { $0 } == 0)
+        // It has not come by then, or not whole.
+        sync.sendHeartbeat()
+        #expect(asked.withLock { $0 } == 1)
+    }
+
     @Test("the heartbeat is the one that all gateways count")
     func heartbeat() { #expect(PeerMessage.Topic.alive.subject == Subject.gatewayAlive) }
 

@@ -228,9 +228,10 @@ struct BoardTests {
         #expect(state.items.map(\.element.type) == ["link"] && state.conflicts.isEmpty)
 
         // The person's own deletion keeps nothing.
-        state.put(Element(
-            id: "f", roomID: "r", type: "note", content: note(""), createdBy: "ben", createdAt: .distantPast,
-            updatedBy: "ben", updatedAt: .distantPast, version: 1))
+        state.put(
+            Element(
+                id: "f", roomID: "r", type: "note", content: note(""), createdBy: "ben", createdAt: .distantPast,
+                updatedBy: "ben", updatedAt: .distantPast, version: 1))
         state.edit("f", content: note("x"))
         state.delete("f")
         state.remove("f")

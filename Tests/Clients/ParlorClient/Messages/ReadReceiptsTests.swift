@@ -1,8 +1,9 @@
 import Foundation
-import ParlorClient
 import ParlorClientTesting
 import Synchronization
 import Testing
+
+@testable import ParlorClient
 
 @Suite("Read receipts", .timeLimit(.minutes(1)))
 struct ReadReceiptsTests {
@@ -80,6 +81,30 @@ struct ReadReceiptsTests {
         await received
         await clock.advance(by: .seconds(60))
         await server.expectNoCall()
+    }
+
+    @Test("receipts that could not be sent survive the end of the app, and are sent once with the next connection")
+    func restart() async throws {
+        let temporary = TemporaryFolder()
+        let files = RoomFiles(folder: temporary.url)
+        func launched() -> ReadReceipts {
+            ReadReceipts(server: server, clock: clock, settings: .init(), files: files, random: { 1 })
+        }
+        let first = launched()
+        await first.add(["a", "b"], in: "room")
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(.read(["a", "b"]), .failure(offline))
+        await clock.untilSleeping(1)
+        #expect(await first.unsentCount() == 2)
+
+        let second = launched()
+        #expect(await second.unsentCount() == 2)
+        await second.add(["b", "c"], in: "room")
+        async let received: Void = second.noteConnection()
+        await server.expect(.read(["a", "b", "c"]), .done)
+        await received
+        #expect(try files.keys().isEmpty)
+        #expect(await launched().unsentCount() == 0)
     }
 
     @Test("messages read during the server's Retry-After are sent after it")

@@ -110,7 +110,7 @@ struct DecodingTests {
     func oddRoom() throws {
         let json = #"{"id":"r1","name":"","createdAt":"2024-12-17T09:45:00Z","lastActivityType":"dance","badges":{}}"#
         let room = try decoded(Room.self, json)
-        #expect(room.title(unnamed: "Sans nom") == "Sans nom" && room.name?.isEmpty == true)
+        #expect(room.title(unnamed: "Sans nom") == "Sans nom" && room.name == nil)
         #expect(room.lastActivityType == .roomUpdate && room.badges == .init() && !room.hasUnread)
     }
 
