@@ -400,7 +400,8 @@ class Service:
         if kind == "describe":
             return {"status": 200, "data": self.description or {}}
         if kind == "refused":
-            print(f"refused by a gateway: {data['of']} has {data['what']} already", file=sys.stderr)
+            reason = data.get("reason") or f"{data['of']} has {data['what']} already"
+            print(f"refused by a gateway: {reason}", file=sys.stderr)
             return {"status": 200, "data": {}}
         if kind == "events":
             return {"status": 200, "data": self.page(**data)}

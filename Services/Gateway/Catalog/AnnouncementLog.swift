@@ -16,10 +16,12 @@ final class AnnouncementLog: Sendable {
         throttle.withLock { $0.note(reason, of: service) }
     }
 
-    func noteRefusal(of subject: String, _ refusal: Announcement.Refusal) {
+    /// - Returns: false if the same refusal was logged not long ago.
+    func noteRefusal(of subject: String, _ refusal: Announcement.Refusal) -> Bool {
         let (reason, detail) = (refusal.reason, refusal.detail)
-        guard isToBeLogged("\(reason) \(detail)", of: subject) else { return }
+        guard isToBeLogged("\(reason) \(detail)", of: subject) else { return false }
         log.warning("an announcement is refused", ["subject": subject, "reason": reason, "detail": detail])
+        return true
     }
 
     /// Notes that a service claims what another one has.

@@ -177,10 +177,15 @@ extension Catalog {
 
     /// Returns why a service may not send clients an event; nil if it may.
     func refusal(of emission: Emission, from service: String) -> String? {
+        guard (1...Manifest.Limit.nameBytes).contains(emission.event.utf8.count) else {
+            return "its name has not 1 to \(Manifest.Limit.nameBytes) bytes"
+        }
         if emission.composition == .badges, emission.event == "room:badges" {
-            let given = emission.data["badges"]?.object?.names ?? []
-            let foreign = given.first { badges[service]?.contains($0) != true }
-            return foreign.map { "the badge \($0) is not this service's" }
+            for (name, value) in emission.data["badges"]?.object?.all ?? [] {
+                guard badges[service]?.contains(name) == true else { return "the badge \(name) is not this service's" }
+                guard (value.int ?? -1) >= 0 else { return "the badge \(name) is \("\(value)".prefix(64))" }
+            }
+            return nil
         }
         guard let owner = eventOwners[emission.event], owner != service else { return nil }
         if emission.event == "room:badges" { return "only `compose: badges` sends it" }

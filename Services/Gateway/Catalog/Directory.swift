@@ -141,8 +141,13 @@ package final class Directory: Sendable {
         do throws(Announcement.Refusal) {
             announcement = try Announcement(message)
         } catch {
-            noteRefused(name, error.detail.isEmpty ? error.reason : "\(error.reason): \(error.detail)")
-            return announcements.noteRefusal(of: message.subject, error)
+            let reason = error.detail.isEmpty ? error.reason : "\(error.reason): \(error.detail)"
+            noteRefused(name, reason)
+            // Not for each repetition: its author reads it once in a while, too.
+            if announcements.noteRefusal(of: message.subject, error) {
+                report(JSONWriter.object { $0.member("reason", reason) }, to: name)
+            }
+            return
         }
         let manifest = announcement.manifest
         guard learn(manifest) else { return }
@@ -213,10 +218,15 @@ package final class Directory: Sendable {
     private func reject(_ service: String, _ claim: String, of holder: String) {
         noteRefused(service, "\(claim) belongs to \(holder)")
         announcements.noteRejection(of: service, claim, of: holder)
-        let refusal = JSONWriter.object {
-            $0.member("what", claim)
-            $0.member("of", holder)
-        }
+        report(
+            JSONWriter.object {
+                $0.member("what", claim)
+                $0.member("of", holder)
+            }, to: service)
+    }
+
+    private func report(_ refusal: JSONValue, to service: String) {
+        guard SubjectGrammar.isQueue(service) else { return }
         // An older service does not serve this subject, and a service in another language need not.
         bus.request(Subject.refusal(of: service), refusal, BusContext(requestID: "refusal")) { _ in }
     }

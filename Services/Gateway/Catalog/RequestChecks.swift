@@ -117,6 +117,7 @@ package final class RequestChecks: Sendable {
         // could fit, and would pass unchecked.
         case .failure(.lineTooLong) where isLong:
             return .denied(ServiceError(.payloadTooLarge, "The request is too large."))
+        case .failure(.malformedReply): return .unanswered(reason: "malformed")
         case .failure(let error): return .unanswered(reason: error.code)
         }
     }

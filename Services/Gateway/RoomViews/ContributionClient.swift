@@ -76,9 +76,20 @@ struct ContributionClient: Sendable {
         }
         do {
             let payload = try await bus.request(subject, data, context)
-            let values = (try? Reply(payload))?.data[objects.values]?.array
-            guard let values, values.count == ids.count else {
-                faults.note(.noReply, reading: payload, on: subject, context)
+            let reply: Reply
+            do throws(ServiceError) {
+                reply = try Reply(payload)
+            } catch {
+                // No error is allowed here: the people are in these rooms.
+                let (reason, detail) =
+                    error == .noReply
+                    ? (ReplyFaults.Reason.malformed, Reply.mistake(in: payload.json))
+                    : (.noFields, "\(error.code.rawValue): \(error.message)")
+                faults.note(reason, detail, on: subject, context)
+                return nil
+            }
+            guard let values = reply.data[objects.values]?.array, values.count == ids.count else {
+                faults.note(.malformed, "`data.\(objects.values)` is no list of \(ids.count)", on: subject, context)
                 return nil
             }
             return values

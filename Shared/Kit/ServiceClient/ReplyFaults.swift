@@ -12,6 +12,7 @@ public final class ReplyFaults: Sendable {
         case tooLong = "a reply is too long for the bus"
         case malformed = "a reply is malformed"
         case unknownCode = "an error's code is not of the contract, and is not allowed as one of its own"
+        case noFields = "the fields of objects are refused with an error"
         case largeValue = "a field of an object is too large"
         case wrongValue = "a field of an object has a wrong value"
         case malformedEntry = "an entry of its log is malformed"
@@ -33,7 +34,7 @@ public final class ReplyFaults: Sendable {
         switch error {
         case .deadlineExceeded where context.timeout >= Self.leastTimeout: note(.late, on: subject, context)
         case .lineTooLong: note(.tooLong, on: subject, context)
-        case .malformedReply: note(.malformed, on: subject, context)
+        case .malformedReply: note(.malformed, "it is no JSON, or is nested too deeply", on: subject, context)
         default: break
         }
     }

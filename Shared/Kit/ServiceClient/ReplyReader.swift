@@ -45,6 +45,7 @@ public struct ReplyReader: Sendable {
             case .lineTooLong where isLong:
                 return .failure(ServiceError(.payloadTooLarge, "The request is too large."))
             case .lineTooLong: return .failure(ServiceError(.internal, "Something went wrong on our side."))
+            case .malformedReply: return .failure(.noReply)
             default: return .failure(.unavailable(owner))
             }
         }

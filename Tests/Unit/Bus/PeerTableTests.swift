@@ -21,6 +21,22 @@ struct PeerTableTests {
         }
     }
 
+    @Test(
+        "a plugin cannot be allowed to publish for gateways, operators, or another service's log",
+        arguments: [
+            ("services.forget", false), ("services.announce.rooms", false), ("services.*", false), ("*.forget", false),
+            ("gateways.presence", false), ("messaging.log", false), ("messaging.*", false), ("*.log", false),
+            (">", false), ("polls.log", true), ("messaging.hints", true), ("games.scores.>", true),
+        ])
+    func publishing(subject: String, isAllowed: Bool) {
+        let line = #"{"service":"polls","publish":["\#(subject)"],"token":"sha256:\#(Self.digest)"}"#
+        let table = Result { try BusPeerTable(Array(line.utf8), from: "peers") }
+        switch table {
+        case .success: #expect(isAllowed)
+        case .failure(let error): #expect(!isAllowed && "\(error)".contains("line 1 lists `publish` of `\(subject)`"))
+        }
+    }
+
     @Test("a new table disconnects the peers whose row is gone or has changed, and admits new ones")
     func replaced() throws {
         var settings = BrokerSettings()

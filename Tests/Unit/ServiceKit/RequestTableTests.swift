@@ -114,6 +114,14 @@ struct RequestTableTests {
         }
     }
 
+    @Test("a subject has one handler")
+    func twice() async {
+        await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var requests = RequestTable(of: Misspelt.self)
+            for _ in 1...2 { requests.on(Endpoint("things.none")) { _ in Reply() } }
+        }
+    }
+
     @Test("a contribution has its fields' values in order, and null for an unknown room")
     func contribution() {
         let reply = Things.contribution.reply(for: ["a", "b", "a"], ["a": 7])

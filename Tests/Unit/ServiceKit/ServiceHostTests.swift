@@ -230,6 +230,8 @@ struct ServiceHostTests {
             })
         #expect(harness.log.text.contains("a gateway rejects this service"))
         #expect(harness.log.text.contains("accounts"))
+        try await harness.ask("test.refused", JSONWriter.object { $0.member("reason", "it is too large: 300 routes") })
+        #expect(harness.log.text.contains("it is too large: 300 routes"))
         await harness.stop()
     }
 

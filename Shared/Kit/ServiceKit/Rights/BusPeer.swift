@@ -108,9 +108,20 @@ extension BusPeer {
             throw BusPeerError("names a service \"\(name)\", which stands for something else on the bus")
         }
         guard listed.serve.isEmpty else { throw BusPeerError("lists `serve`: a service serves its own subjects alone") }
+        if let subject = listed.publish.first(where: { Self.isOthers($0, than: name) }) {
+            throw BusPeerError("lists `publish` of `\(subject)`, which gateways, operators or another service's log publish")
+        }
         self = .service(
             name, requests: listed.request, publishes: listed.publish, subscribes: listed.subscribe)
         self.rate = rate ?? Self.addedRate
+    }
+
+    /// Returns true for a pattern with subjects that nobody else may publish: those of announcements, operators and
+    /// gateways, and other services' logs.
+    private static func isOthers(_ pattern: String, than name: String) -> Bool {
+        let tokens = pattern.split(separator: ".")
+        if ["services", "gateways", "*", ">"].contains(tokens[0]) { return true }
+        return tokens.count == 2 && tokens[0] != name && ["log", "*", ">"].contains(tokens[1])
     }
 
     /// Calls the body with the object in each line, skipping empty lines and comments.

@@ -39,6 +39,9 @@ public struct RequestTable: Sendable {
                 fatalError("\(endpoint.subject) names an unknown rate limit: \(name)")
             }
         }
+        guard !entries.contains(where: { $0.endpoint.subject == endpoint.subject }) else {
+            fatalError("\(endpoint.subject) has two handlers")
+        }
         entries.append((endpoint, entry))
     }
 

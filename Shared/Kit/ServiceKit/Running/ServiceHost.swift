@@ -64,6 +64,10 @@ public final class ServiceHost: Sendable {
             return Reply()
         }
         table.on(Endpoint(Subject.refusal(of: name))) { [context] request in
+            if let reason = try request.fields.optionalString("reason") {
+                context.log.error("a gateway refuses this service's announcement", ["reason": reason])
+                return Reply()
+            }
             let (claim, holder) = (try request.fields.string("what"), try request.fields.string("of"))
             context.log.error(
                 "a gateway rejects this service: another service already has what it claims",

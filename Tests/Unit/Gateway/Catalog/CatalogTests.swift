@@ -44,6 +44,10 @@ struct CatalogTests {
             ("chat", try? event("room:badges", #"{"badges":{"chat":1}}"#, .badges), true),
             ("board", try? event("room:badges", #"{"badges":{"chat":1}}"#, .badges), false),
             ("chat", try? event("room:badges", #"{"badges":{"chat":1,"board":2}}"#, .badges), false),
+            ("chat", try? event("room:badges", #"{"badges":{"chat":"many"}}"#, .badges), false),
+            ("chat", try? event("room:badges", #"{"badges":{"chat":-1}}"#, .badges), false),
+            ("chat", try? event("room:badges", #"{"badges":{"chat":1.5}}"#, .badges), false),
+            ("chat", try? event(""), false), ("chat", try? event(String(repeating: "x", count: 129)), false),
         ] {
             let refusal = try #require(emission.map { catalog.refusal(of: $0, from: service) })
             #expect((refusal == nil) == maySend, "\(service) \(emission?.event ?? ""): \(refusal ?? "")")

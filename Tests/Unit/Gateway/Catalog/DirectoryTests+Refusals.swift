@@ -154,8 +154,13 @@ extension DirectoryTests {
         #expect(log.text.contains(excess))
     }
 
-    @Test("a service that repeats a refused announcement is logged once")
+    @Test("a service that repeats a refused announcement is logged once, and informed once")
     func repeated() async throws {
+        let informed = Collector<String>()
+        try bus.respond(to: Subject.refusal(of: "evil"), queue: "evil") { request in
+            informed.add(request.data["reason"]?.string ?? "")
+            request.reply(Reply().json)
+        }
         try await run { directory in
             try directory.start()
             for _ in 0..<1_000 {
@@ -165,6 +170,8 @@ extension DirectoryTests {
             try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
             #expect(try await announced.next() == "good")
             #expect(log.text.split(separator: "\n").count { $0.contains("an announcement is refused") } == 2)
+            await informed.first(1)
+            #expect(informed.takeAll() == ["it names another service"])
         }
     }
 

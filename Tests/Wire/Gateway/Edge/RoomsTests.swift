@@ -111,6 +111,18 @@ struct RoomsTests {
             harness.chat.on("chat.contribute", reply: Reply(.ok, JSONValue(trusted: Array(answer.utf8))))
             let room = try await harness.request("GET", "/api/rooms/1").json
             #expect(room["degraded"]?.text == #"["chat"]"# && room["data"]?["hasUnread"]?.bool == false)
+            #expect(harness.log.text.contains("`data.rooms` is no list of 1"))
+        }
+    }
+
+    @Test("a contributor that answers with an error is named in the log, with the error")
+    func refusingContributor() async throws {
+        try await GatewayHarness.run { harness in
+            harness.serveRoom()
+            harness.chat.on("chat.contribute", error: ServiceError(.forbidden, "Not for you."))
+            let room = try await harness.request("GET", "/api/rooms/1").json
+            #expect(room["degraded"]?.text == #"["chat"]"#)
+            #expect(harness.log.text.contains("forbidden: Not for you."))
         }
     }
 
