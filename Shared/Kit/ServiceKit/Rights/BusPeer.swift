@@ -109,7 +109,8 @@ extension BusPeer {
         }
         guard listed.serve.isEmpty else { throw BusPeerError("lists `serve`: a service serves its own subjects alone") }
         if let subject = listed.publish.first(where: { Self.isOthers($0, than: name) }) {
-            throw BusPeerError("lists `publish` of `\(subject)`, which gateways, operators or another service's log publish")
+            throw BusPeerError(
+                "lists `publish` of `\(subject)`, which only gateways, operators or another service may publish")
         }
         self = .service(
             name, requests: listed.request, publishes: listed.publish, subscribes: listed.subscribe)
