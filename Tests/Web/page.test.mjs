@@ -113,6 +113,9 @@ test("addresses become links, without what belongs to the sentence around them, 
     }
     assert.deepEqual(links("(https://example.org/a)"), ["https://example.org/a"]);
     assert.deepEqual(links("www.example.com, and ada.l+x@mail.example.org."), [["www.example.com", "https://www.example.com/"], ["ada.l+x@mail.example.org", "mailto:ada.l+x@mail.example.org"]]);
+    for (const around of ["„X“", "»X«", "‚X‘", "*X*", "‹X›"]) assert.deepEqual(links(around.replace("X", foo)), [foo], around);
+    // A part of an e-mail address is somebody else's.
+    for (const none of ["jörg@example.org", "o'brien@example.org", "o’brien@example.org", "www.a.b@c.de"]) assert.deepEqual(links(none), [], none);
     assert.deepEqual(links("https://ada@example.org/ and https://example.org/@ada"), ["https://ada@example.org/", "https://example.org/@ada"]);
     for (const none of ["javascript:alert(1)", "data:text/html,x", "ada@", "@ada", "a@b", "www.", "awww.x", "foo.www.example.com", "äwww.example.com", "www..com", "https://", "ftp://example.org/x"]) assert.deepEqual(links(none), [], none);
     const began = performance.now();

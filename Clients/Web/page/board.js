@@ -69,7 +69,10 @@ export function boardView(board, { drafts, isEmpty, hasAnswered }) {
       for (const node of keyed(layer).values()) node.item = node.content = null;
     }
     const order = new Map(stacked().map(({ id }, rank) => [id, rank]));
+    const hadFocus = layer.contains(document.activeElement);
     reconcile(layer, elements, (item) => item.id, makeItem, (node, item) => updateItem(node, item, order.get(item.id)));
+    // Somebody else has deleted the focused element.
+    if (hadFocus && document.activeElement === document.body) plane.focus({ preventScroll: true });
     if (!keyed(layer).has(stop)) setStop(elements[0]?.id);
     if (!held) area.fit(elements.map(boxOf));
     if (chosen && !find(chosen)) choose(null);
@@ -365,7 +368,8 @@ export function boardView(board, { drafts, isEmpty, hasAnswered }) {
       choose(item.id);
       bar.querySelector("button").focus();
     } else if (event.key === "Enter") open(item.id);
-    else if (event.key === "Delete" || event.key === "Backspace") remove(item.id);
+    // A key that is held must not delete one element after the other.
+    else if (event.key === "Delete" || event.key === "Backspace") event.repeat || remove(item.id);
     else return;
     event.preventDefault();
   });

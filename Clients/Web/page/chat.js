@@ -19,10 +19,10 @@ const newestSeq = (items) => items.findLast((item) => item.message)?.message.seq
 
 /**
  * A room's conversation: its messages in a windowed list, who is typing, and the composer.
- * @param unread returns the number of unread messages. @param onEnd runs when the newest messages have come into view,
- * or have left it.
+ * @param unread returns the number of unread messages. @param isEmpty returns whether the room is known to have none.
+ * @param onEnd runs when the newest messages have come into view, or have left it.
  */
-export function chatView(parlor, conversation, { me, nameOf, unread, onEnd }) {
+export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty, onEnd }) {
   const start = h("div", { class: "start" });
   const lines = h("div", { class: "lines" });
   const scroller = h("div", { class: "scroller", role: "feed", tabindex: "0", "aria-label": t("messages"), on: {
@@ -180,6 +180,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread, onEnd }) {
   let drawn = "";
   function drawState({ items, isLoading, isLoadingOlder, hasOlder, failure, isVerified }) {
     const state = items.length > 0 ? (isLoadingOlder ? "older" : failure && hasOlder ? "failed-older" : hasOlder ? "more" : "beginning")
+      : isEmpty() && (!failure || failure.isRetryable) ? "empty"
       : isLoading || (!isVerified && !failure) ? "loading" : failure ? `failed/${failure.code}` : "empty";
     scroller.setAttribute("aria-busy", String(isLoading || isLoadingOlder));
     if (state === drawn) return;
@@ -291,7 +292,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread, onEnd }) {
   /** Focuses what is now at a deleted message's place. If the person has scrolled away from it, the view stays. */
   function holdInstead({ index, isVisible }) {
     const next = Math.min(index, list.items.length - 1);
-    if (next < 0) composer.focus();
+    if (next < 0) focus();
     else if (isVisible) focusRow(next);
     else list.row(list.items[next].id)?.focus({ preventScroll: true });
   }

@@ -1,4 +1,4 @@
-import { h, text } from "./dom.js";
+import { h, onceAFrame, text } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "./texts.js";
 import { announce } from "./dialog.js";
@@ -6,6 +6,9 @@ import { announce } from "./dialog.js";
 const LONGEST = 4000;
 /** A character that can be seen. The server refuses a name without one; see VisibleText.swift. */
 const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\uFFFC\u{16FE4}\u{1D159}]/u;
+
+/** The control characters that the server refuses. Nobody sees them in a text that was pasted. */
+const UNSENDABLE = /(?![\t\n\r])\p{Cc}/gu;
 
 /**
  * The input for a message. Enter sends, Shift+Enter starts a new line, Esc leaves the input. Unsent text is kept for
@@ -55,7 +58,7 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave
     const count = length();
     if (count > LONGEST) announce(left.textContent);
     if (!VISIBLE.test(area.value) || count > LONGEST) return;
-    send(area.value);
+    send(area.value.replace(UNSENDABLE, ""));
     area.value = "";
     changed();
     area.focus();
@@ -90,7 +93,16 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave
     area.style.height = `${area.scrollHeight}px`;
     form.style.height = "";
   }
-  const end = drafts.subscribe(takeDraft);
+  // A text has another height in another width, and none while it is hidden.
+  let width = 0;
+  const fitLater = onceAFrame(() => width > 0 && fit());
+  const resizing = new ResizeObserver(() => {
+    if (form.offsetWidth === width) return;
+    width = form.offsetWidth;
+    fitLater();
+  });
+  resizing.observe(form);
+  const unsubscribe = drafts.subscribe(takeDraft);
   return {
     element: form,
     begin() {
@@ -98,6 +110,9 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave
       takeDraft();
     },
     focus: () => area.focus({ preventScroll: true }),
-    end,
+    end() {
+      resizing.disconnect();
+      unsubscribe();
+    },
   };
 }

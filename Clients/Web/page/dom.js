@@ -137,7 +137,7 @@ export function outsideLink(href, ...children) {
 }
 
 /** A web address, with or without its protocol, or an e-mail address. Its parts are bounded, so that it takes linear time. */
-const ADDRESS = /(?:https?:\/\/|(?<![\p{L}\p{N}_.-])www\.(?=[\p{L}\p{N}]))[^\s<>"`]+|[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,24}\b/giu;
+const ADDRESS = /(?:https?:\/\/|(?<![\p{L}\p{N}_.-])www\.(?=[\p{L}\p{N}]))[^\s<>"`]+|(?<![\p{L}\p{M}\p{N}_.+'’-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,24}\b/giu;
 
 /** Returns the parts of a text: strings, and links for the addresses in it. */
 export function linked(value) {
@@ -157,6 +157,8 @@ export function linked(value) {
 function addressLink(address) {
   const isWeb = /^https?:/i.test(address);
   if (!isWeb && address.includes("@") && !/^www\./i.test(address)) return h("a", { href: `mailto:${address}` }, address);
+  // What is before the @ would be a name to sign in with, and what is after it the server.
+  if (!isWeb && address.includes("@")) return null;
   const href = webAddress(isWeb ? address : `https://${address}`);
   return href && outsideLink(href, address);
 }
@@ -169,7 +171,7 @@ function withoutEnding(address) {
   for (; end > 0; end -= 1) {
     const last = address[end - 1];
     if (unopened[last] > 0) unopened[last] -= 1;
-    else if (!".,;:!?…'’”»。，、；：！？".includes(last)) break;
+    else if (!".,;:!?…*'’‘”“»«›‹。，、；：！？".includes(last)) break;
   }
   return address.slice(0, end);
 }

@@ -6,10 +6,10 @@ const THRESHOLD = 4;
 /**
  * Follows a pointer while it is down. `from(event)` returns whether the press counts, and `begin(event)` whether the
  * drag can begin. Then `move(dx, dy, events)` runs at most once a frame, and `end(isMoved, isCancelled)` once. A drag is
- * cancelled if the browser takes it over, to scroll for example. With `pan(dx, dy)`, a second finger cancels it, too; then
- * `pan` runs at each move of the first one, with the distance since the last move.
+ * cancelled by a second finger, and if the browser takes it over, to scroll for example. After a second finger, `pan(dx, dy)`
+ * runs at each move of the first one, with the distance since the last move.
  */
-export function trackPointer(element, { from, begin, move, end, pan = null }) {
+export function trackPointer(element, { from, begin, move, end, pan = () => {} }) {
   element.addEventListener("pointerdown", (down) => {
     if (down.button !== 0 || !down.isPrimary || !from(down)) return;
     if (!begin(down)) return;
@@ -40,7 +40,7 @@ export function trackPointer(element, { from, begin, move, end, pan = null }) {
       flush();
     };
     const onSecond = (event) => {
-      if (!pan || isPanning || event.pointerType !== "touch") return;
+      if (isPanning || event.pointerType !== "touch") return;
       isPanning = true;
       events = [];
       end(isMoved, true);

@@ -39,7 +39,9 @@ export function roomView(parlor, roomId, onNews) {
     return person ? personName(person) : null;
   };
   const unread = () => room()?.badges.messages ?? 0;
-  const chat = chatView(parlor, opened.conversation, { me, nameOf, unread, onEnd: onNews });
+  const chat = chatView(parlor, opened.conversation, {
+    me, nameOf, unread, isEmpty: () => room()?.lastMessage === null, onEnd: onNews,
+  });
   const board = boardView(opened.board, {
     drafts: parlor.drafts,
     isEmpty: () => room()?.elementCount === 0,

@@ -198,6 +198,42 @@ def begin_edit(window, note, text: str):
     return field
 
 
+def test_a_key_that_is_held_deletes_one_note(pair, ada):
+    first, second, room = pair
+    notes = [ada.put(room, f"note {number}", x=240 * number) for number in range(3)]
+    first.item(notes[2]).click()
+    for is_repeated in (False, True, True):
+        key = {"type": "keyDown", "key": "Delete", "code": "Delete", "windowsVirtualKeyCode": 46}
+        first.command("Input.dispatchKeyEvent", autoRepeat=is_repeated, **key)
+    second.lacks(".item", "note 2")
+    # Later than anything that the keys could have deleted.
+    first.item(notes[0]).click()
+    first.press(Keys.DELETE)
+    second.lacks(".item", "note 0")
+    assert [element["content"]["text"] for element in ada.elements(room)] == ["note 1"]
+
+
+def test_an_edit_keeps_what_the_other_changes_in_another_field(pair, ada, ben):
+    first, second, room = pair
+    note = ada.put(room, "plan")
+    field = begin_edit(first, note, " by Ada")
+    ben.edit(room, note, text="plan", tint=2)
+    first.shows('.note[data-tint="2"]')
+    field.send_keys(Keys.CONTROL + Keys.ENTER)
+    second.shows('.note[data-tint="2"]', "plan by Ada")
+    assert ada.elements(room)[0]["content"]["tint"] == 2
+
+
+def test_who_has_the_focus_on_a_note_that_the_other_deletes_can_go_on_by_keys(pair, ada, ben):
+    first, second, room = pair
+    ada.put(room, "stays")
+    note = ada.put(room, "goes", x=360)
+    first.item(note).click()
+    ben.take_away(room, note)
+    first.lacks(".item", "goes")
+    first.until(lambda: first.run("return document.activeElement.classList.contains('plane')"), "the board has the focus")
+
+
 def test_of_what_both_edit_at_once_both_are_shown_and_neither_is_lost(pair, ada, ben):
     first, second, room = pair
     note = ada.put(room, "mine")

@@ -155,6 +155,22 @@ def test_who_writes_several_lines_stays_at_the_end_and_reads_what_arrives(ada, b
     window.until(lambda: window.run(IS_IN_VIEW, "and then"), "the next message")
 
 
+def test_the_field_has_the_height_of_its_text_in_every_width_and_after_it_was_hidden(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window()
+    window.enter(ada, room)
+    fits = "const area = document.querySelector('.composer textarea'); return area.clientHeight > 0 && area.scrollHeight - area.clientHeight"
+    window.write("some words that take more than one line on a phone, and one on a desk, " * 2, send=False)
+    for width in (1400, 390, 320, 700, 1400):
+        window.resize(width, 860)
+        window.until(lambda: window.run(fits) == 0, f"all of the text at {width}")
+    window.resize(390, 860)
+    window.shows('[role="tab"]', "Board").click()
+    window.driver.refresh()
+    window.shows('[role="tab"]', "Chat").click()
+    window.until(lambda: window.run(fits) == 0, "all of the text after it was hidden")
+
+
 def test_what_is_typed_after_a_press_on_a_message_goes_to_the_field(ada, ben, open_window):
     _, window = long_chat(ben, ada, ben, open_window)
     window.shows(".fresh")
