@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pair } from "./support/pair.mjs";
-
-async function boards() {
-  const world = await pair();
-  const [mine, theirs] = [world.a.parlor.open(world.roomId).board, world.b.parlor.open(world.roomId).board];
-  await world.clock.advance(200);
-  return { ...world, mine, theirs };
-}
+import { boards, pair } from "./support/pair.mjs";
 
 const shown = (board) => board.snapshot.elements.map(({ content, position, state }) => [content.text, position?.x, state]);
 
@@ -114,8 +107,8 @@ test("each edit that others were faster than is reported, also if they deleted t
   a.parlor.wake();
   await clock.until("all is sent", () => a.parlor.unsent.snapshot.waiting === 0);
   assert.deepEqual(shown(mine), [["theirs", undefined, "saved"]]);
-  for (const id of ids) {
-    assert.deepEqual(mine.snapshot.conflict, { id, type: "note", content: { text: "mine" } });
+  for (const [id, gone] of [[ids[0], {}], [ids[1], { isDeleted: true }]]) {
+    assert.deepEqual(mine.snapshot.conflict, { id, type: "note", content: { text: "mine" }, ...gone });
     mine.dismissConflict();
   }
   assert.equal(mine.snapshot.conflict, null);

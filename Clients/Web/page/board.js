@@ -157,13 +157,15 @@ export function boardView(board, { drafts, isEmpty, hasAnswered }) {
     if (conflict === shownConflict) return;
     const theirs = conflict && find(conflict.id);
     // Of a size or an order, nothing is lost that was written.
-    if (theirs && looksOf(theirs) === looksOf(conflict)) return board.dismissConflict();
+    if (theirs && looksOf(theirs) === looksOf(conflict)) return board.dismissConflict(conflict);
     shownConflict = conflict;
     fill(notice, conflict && h("div", { class: "notice" }, t("conflict"), h("button", { class: "text-button", type: "button", on: { click: compare } }, t("compare"))));
   }
   async function compare() {
-    const { id, type, content } = shownConflict;
-    if (await settle(id, type, content, content)) board.dismissConflict();
+    // Another tab may settle this one meanwhile, and the board shows the next one.
+    const conflict = shownConflict;
+    const { id, type, content } = conflict;
+    if (await settle(id, type, content, content)) board.dismissConflict(conflict);
   }
 
   // ---- Selecting and changing ----

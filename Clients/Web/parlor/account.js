@@ -1,5 +1,5 @@
 import { Board, boardLane } from "./board.js";
-import { sendBoardChange } from "./board-sending.js";
+import { isConflict, sendBoardChange } from "./board-sending.js";
 import { Cache } from "./cache.js";
 import { Conversation, messagesLane } from "./conversation.js";
 import { Drafts } from "./drafts.js";
@@ -275,15 +275,26 @@ export class Account {
   /** Sends a board change. Later changes of the same element are then based on its result. */
   async #sendBoardChange(entry) {
     const outcome = await sendBoardChange(this.#server, entry);
+    if (outcome.value) this.#endConflicts(entry);
     const element = outcome.value?.element;
+    // A later edit was not based on content that the person had not seen, so it conflicts as this one does.
+    const { version, base } = isConflict(outcome) ? entry.change : { version: element?.version, base: element?.content };
     for (const later of element ? this.outbox.entries(entry.lane) : []) {
       if (later === entry || later.id !== entry.id || later.change.type === "create") continue;
       later.change.elementId ??= element.id;
-      if (later.change.content !== undefined && later.change.version === undefined) {
-        Object.assign(later.change, { version: element.version, base: element.content });
-      }
+      if (later.change.content !== undefined && later.change.version === undefined) Object.assign(later.change, { version, base });
       this.outbox.keep(later);
     }
     return outcome;
+  }
+
+  /** Removes the earlier conflicts of an element after a newer edit, which replaces them, or after its deletion. */
+  #endConflicts(entry) {
+    const { id, lane, change } = entry;
+    if (change.type !== "delete" && change.content === undefined) return;
+    for (const earlier of [...this.outbox.entries(lane)]) {
+      if (earlier === entry) return;
+      if (earlier.id === id && isConflict(earlier)) this.outbox.remove(earlier);
+    }
   }
 }

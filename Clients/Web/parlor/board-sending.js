@@ -2,6 +2,20 @@ import { ClientFailure } from "./failure.js";
 import { isSame } from "./json.js";
 import { commonOutcome } from "./sending-outcome.js";
 
+/** The failures of an edit in conflict: somebody else had changed the content or deleted the element first. */
+const CHANGED = { code: "version_conflict", message: "Somebody else changed the element first." };
+const DELETED = { code: "element_not_found", message: "Somebody else deleted the element first." };
+
+/** Returns whether an outcome, or an entry of the outbox, is an edit in conflict. */
+export function isConflict({ failure }) {
+  return failure?.code === CHANGED.code || isDeletion(failure);
+}
+
+/** Returns whether a conflict's failure says that the element was deleted. */
+export function isDeletion(failure) {
+  return failure?.code === DELETED.code;
+}
+
 /**
  * Sends one change of a board. The outbox calls it, even while the room is not open.
  *
@@ -10,21 +24,21 @@ import { commonOutcome } from "./sending-outcome.js";
  * - An update with content has the version that it is based on. After a 409, this fetches the room's elements. If
  *   content and position are those of this update, an earlier attempt succeeded. If only the position differs from this
  *   update, or if the content has not changed since the base version, the update is sent again with the new version.
- *   Otherwise the server's content wins.
- * - A delete succeeds if the element is already gone.
+ *   Otherwise the server's content wins, and the update fails as a conflict. The outbox keeps what the person wrote.
+ * - An update with content is a conflict, too, if the element is gone. Any other change then succeeds.
  *
- * @returns an outcome for the outbox; the value of `done` is `{ element }`, `{ deleted: id }` or `{ conflict: element
- * }`.
+ * @returns an outcome for the outbox. `done` and a conflict have the server's state as their value: `{ element }` or `{
+ * deleted: id }`, where the id is undefined if the server never told it.
  */
 export async function sendBoardChange(server, entry) {
   const { change } = entry;
   try {
     if (change.type === "create") return done({ element: await create(server, entry) });
     const elementId = change.elementId ?? (await findElement(server, entry));
-    if (elementId === null) return { type: "gone" };
+    if (elementId === null) return deleted(change);
     if (change.type === "delete") {
       await server.deleteElement(change.roomId, elementId);
-      return done({ deleted: elementId });
+      return deleted(change);
     }
     return done({ element: await update(server, change, elementId) });
   } catch (error) {
@@ -34,6 +48,12 @@ export async function sendBoardChange(server, entry) {
 
 function done(value) {
   return { type: "done", value };
+}
+
+/** Returns the outcome of a change whose element is gone. */
+function deleted({ type, content, elementId }) {
+  const value = { deleted: elementId };
+  return type === "update" && content !== undefined ? { type: "failed", failure: DELETED, value } : done(value);
 }
 
 function create(server, { id, change: { roomId, kind, content, position } }) {
@@ -60,9 +80,7 @@ async function findElement(server, { id, change }) {
 
 async function outcomeOf(failure, server, entry) {
   const { change } = entry;
-  if (failure.is("element_not_found")) {
-    return change.elementId === undefined ? { type: "gone" } : done({ deleted: change.elementId });
-  }
+  if (failure.is("element_not_found")) return deleted(change);
   if (!failure.is("version_conflict")) return commonOutcome(failure);
   let current;
   try {
@@ -70,12 +88,12 @@ async function outcomeOf(failure, server, entry) {
   } catch (error) {
     return commonOutcome(ClientFailure.of(error));
   }
-  if (!current) return done({ deleted: change.elementId });
+  if (!current) return deleted(change);
   const isContentOurs = isSame(current.content, change.content);
   if (isContentOurs && (change.position === undefined || isSame(current.position, change.position))) return done({ element: current });
   if (isContentOurs || isSame(current.content, change.base)) {
     change.version = current.version;
     return { type: "again" };
   }
-  return done({ conflict: current });
+  return { type: "failed", failure: CHANGED, value: { element: current } };
 }

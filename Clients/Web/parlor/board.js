@@ -1,4 +1,5 @@
 import { boardElements } from "./board-element.js";
+import { isConflict, isDeletion } from "./board-sending.js";
 import { CacheWriter } from "./cache.js";
 import { ElementStore } from "./element-store.js";
 import { ClientFailure } from "./failure.js";
@@ -24,8 +25,6 @@ export class Board extends Observable {
   #store;
   #loading;
   #unfollow = null;
-  /** The edits that were not saved, oldest first. */
-  #conflicts = [];
   #visit = 0;
   #cacheWriter;
   #doubt = null;
@@ -55,7 +54,7 @@ export class Board extends Observable {
       isLoading: this.#loading.isLoading,
       isVerified: this.#loading.isVerified,
       failure: this.#loading.failure,
-      conflict: this.#conflicts[0] ?? null,
+      conflict: this.#conflict(previous?.conflict),
     });
   }
 
@@ -103,7 +102,7 @@ export class Board extends Observable {
 
   async clear() {
     const { outbox, server } = this.#backing;
-    const earlier = [...this.#entries];
+    const earlier = [...outbox.entries(this.#lane)];
     this.#clearing = new Set(this.snapshot.elements.map((element) => element.id));
     this.invalidate();
     // Without this, a change that waits could reach the server after the clearing, and bring its element back.
@@ -131,9 +130,10 @@ export class Board extends Observable {
     for (const entry of failed) this.#backing.outbox.remove(entry);
   }
 
-  dismissConflict() {
-    this.#conflicts.shift();
-    this.invalidate();
+  dismissConflict(conflict = this.snapshot.conflict) {
+    // An entry has its own content object. The element may be in conflict again meanwhile, with another one.
+    const entry = this.#conflicts.find(({ change }) => change.content === conflict?.content);
+    if (entry) this.#backing.outbox.remove(entry);
   }
 
   refresh() {
@@ -201,8 +201,26 @@ export class Board extends Observable {
     return this.#cacheWriter.write();
   }
 
+  /** The unsent changes, without the edits in conflict. */
   get #entries() {
-    return this.#backing.outbox.entries(this.#lane);
+    return this.#backing.outbox.entries(this.#lane).filter((entry) => !isConflict(entry));
+  }
+
+  /** The edits in conflict, oldest first, without those of elements that the person is deleting. */
+  get #conflicts() {
+    const deletions = this.#entries.filter(({ change, state }) => change.type === "delete" && state !== "failed");
+    return this.#backing.outbox.entries(this.#lane).filter((entry) => isConflict(entry) && !deletions.some(({ id }) => id === entry.id));
+  }
+
+  #conflict(previous) {
+    const [entry] = this.#conflicts;
+    if (!entry) return null;
+    const { id, failure, change: { kind, content } } = entry;
+    const isKnown = Boolean(this.#store.get(id));
+    const isDeleted = isDeletion(failure) || (this.#loading.isFetched && !isKnown);
+    // Until the element is loaded, a screen has nothing to compare the edit with.
+    if (!isKnown && !isDeleted) return null;
+    return keepFields(previous, { id, type: kind, content, ...(isDeleted && { isDeleted }) });
   }
 
   #entriesOf(id) {
@@ -251,10 +269,6 @@ export class Board extends Observable {
     if (!entry) return this.invalidate();
     if (value.element) this.#store.put(value.element, entry.change.type === "create");
     if (value.deleted) this.#store.delete(value.deleted);
-    if (value.conflict) this.#store.put(value.conflict);
-    const { type, kind, content } = entry.change;
-    const isLost = value.conflict || (value.deleted && type === "update");
-    if (isLost && content !== undefined) this.#conflicts.push(Object.freeze({ id: entry.id, type: kind, content }));
     this.#changed();
   }
 

@@ -30,8 +30,8 @@ export class Outbox {
 
   /**
    * @param send `(entry) → outcome`, where the outcome is `{ type: "done", value }`, `{ type: "gone" }`,
-   * `{ type: "again" }`, `{ type: "later", retryAfter }` or `{ type: "failed", failure }`. It never throws. `again`
-   * means that it has modified the entry, which is then sent at once.
+   * `{ type: "again" }`, `{ type: "later", retryAfter }` or `{ type: "failed", failure, value }`. It never throws.
+   * `again` means that it has modified the entry, which is then sent at once. `value` is for the followers of the lane.
    */
   constructor({ platform, storage, prefix, channel, send }) {
     this.#platform = platform;
@@ -80,7 +80,7 @@ export class Outbox {
   /**
    * Follows a lane.
    * @param listener runs after each change of the lane. It runs with `(entry, value)` just before an entry is removed
-   * because the server has it. If it throws, its error is reported.
+   * because the server has it, and when an entry fails with a value. If it throws, its error is reported.
    * @returns a function that ends this.
    */
   follow(lane, listener) {
@@ -231,6 +231,7 @@ export class Outbox {
     if (outcome.type === "failed") {
       Object.assign(entry, { state: "failed", failure: outcome.failure });
       this.#keeper.keep(entry);
+      if (outcome.value) this.#runFollowers(lane, entry, outcome.value);
       return this.#notify(entry.lane);
     }
     if (outcome.type === "done") this.#runFollowers(lane, entry, outcome.value);

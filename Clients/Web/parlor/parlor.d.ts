@@ -235,7 +235,7 @@ export class Parlor {
   /** As `rooms`: null while nobody is signed in, and a new object for each person. */
   readonly drafts: Drafts | null;
   readonly connection: Observable<Connection>;
-  /** The numbers of the person's waiting and failed changes, in all rooms. */
+  /** The numbers of the person's waiting and failed changes, in all rooms. An edit in conflict counts as failed. */
   readonly unsent: Observable<{ readonly waiting: number; readonly failed: number }>;
   /** The text of a room's newest message that the server does not have yet, or has refused; null if there is none. */
   unsentText(roomId: string): string | null;
@@ -518,12 +518,16 @@ export interface BoardElement {
 
 /**
  * An edit that was not saved, because somebody else had changed the content or deleted the element first. The server's
- * content is shown, if there is any.
+ * content is shown, if there is any. The edit stays stored until it is dismissed, until the server has a newer edit of
+ * the element, or until the person deletes the element or clears the board. If a newer edit conflicts, too, it replaces
+ * the conflict.
  */
 export interface BoardConflict {
   readonly id: string;
   readonly type: string;
   readonly content: { readonly [key: string]: unknown };
+  /** Set if the element is gone. */
+  readonly isDeleted?: true;
 }
 
 export interface BoardSnapshot {
@@ -534,7 +538,7 @@ export interface BoardSnapshot {
   readonly isVerified: boolean;
   /** Why the elements could not be fetched, or the room could not be joined; null if both have succeeded. */
   readonly failure: ClientFailure | null;
-  /** The oldest one that was not dismissed. */
+  /** The oldest one that was not dismissed. It is null until its element is loaded, or known to be gone. */
   readonly conflict: BoardConflict | null;
 }
 
@@ -575,8 +579,11 @@ export class Board implements Observable<BoardSnapshot> {
   retry(id: string): void;
   /** Drops the failed changes of an element. The server's version is then shown, or a new element disappears. */
   discard(id: string): void;
-  /** Removes the conflict from the snapshot, which then shows the next one. The server's content stays. */
-  dismissConflict(): void;
+  /**
+   * Removes a conflict for good: the given one of a snapshot, or the one shown now. The snapshot then shows the next
+   * one. The server's content stays.
+   */
+  dismissConflict(conflict?: BoardConflict): void;
   /** Fetches the elements again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;
 }

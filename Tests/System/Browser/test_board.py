@@ -311,6 +311,31 @@ def test_an_edit_of_a_note_that_was_deleted_meanwhile_is_kept_while_offline(pair
     first.lacks(".notice")
 
 
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_an_edit_that_others_beat_waits_until_its_board_is_opened_again(pair, ada, ben, is_deleted):
+    first, second, room = pair
+    note = ada.put(room, "mine")
+    ada.room_with(ben, "Garden")
+    first.shows(".room-row", "Garden")
+    first.set_offline(True)
+    begin_edit(first, note, " by Ada").send_keys(Keys.CONTROL + Keys.ENTER)
+    first.lacks("dialog")
+    first.row("Garden").click()
+    first.shows(".name-button", "Garden")
+    ben.take_away(room, note) if is_deleted else ben.edit(room, note, text="by Ben")
+    first.set_offline(False)
+    first.lacks(".banner")
+    first.reload()
+    first.row("Kitchen").click()
+    first.shows(".notice button", "Compare").click()
+    first.shows("dialog .primary", "Save as a new note" if is_deleted else "Keep both").click()
+    second.shows(".item", "mine by Ada")
+    first.lacks(".notice button")
+    first.reload()
+    first.shows(".item", "mine by Ada")
+    first.lacks(".notice button")
+
+
 def test_esc_closes_a_dialog_on_a_phone_and_stays_in_the_room(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     window = open_window(width=390, height=780)

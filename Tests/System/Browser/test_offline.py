@@ -208,12 +208,15 @@ def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_ca
 
 
 def test_without_a_connection_a_room_that_was_never_opened_here_says_once_why_it_is_empty(ada, ben, open_window):
-    ada.room_with(ben, "Kitchen")
+    ben.send(ada.room_with(ben, "Kitchen"), "not here yet")
+    ada.room_with(ben, "Garden")
     window = open_window()
     window.enter(ada)
     window.row("Kitchen")
     window.set_offline(True)
     window.shows(".banner", "No connection")
+    window.row("Garden").click()
+    window.shows(".chat h2", "Say hello")
     window.row("Kitchen").click()
     window.shows(".chat h2", "could not be loaded")
     window.lacks(".chat p", "can’t be reached")

@@ -17,6 +17,14 @@ export async function pair({ seed, rooms = 1 } = {}) {
   return { network, clock, server: parlor, a, b, ids, roomId: ids[0] };
 }
 
+/** The two people of a `pair`, with the boards of their room open. */
+export async function boards() {
+  const world = await pair();
+  const [mine, theirs] = [world.a.parlor.open(world.roomId).board, world.b.parlor.open(world.roomId).board];
+  await world.clock.advance(200);
+  return { ...world, mine, theirs };
+}
+
 /** Two tabs of one person in one browser. */
 export async function twoTabs({ tokenLife } = {}) {
   const network = new Network();
