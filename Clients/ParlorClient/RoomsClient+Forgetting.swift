@@ -32,8 +32,10 @@ extension RoomsClient {
     }
 
     func backgroundResult(isOutOfTime: Bool) async -> BackgroundResult {
+        // Nil, not zero: something may wait that cannot be read.
         let receipts = await backing.receipts.unsentCount()
-        let unsent = try? await unsentCount() + receipts  // nil, not zero: something may wait that cannot be read
+        let changes = try? await unsentCount()
+        let unsent = changes.flatMap { changes in receipts.map { changes + $0 } }
         if isOutOfTime { return .outOfTime(unsent: unsent) }
         return unsent == 0 ? .settled : .waiting(unsent: unsent)
     }

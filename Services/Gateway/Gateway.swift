@@ -47,8 +47,8 @@ public struct Gateway: Component {
         try await parts.start(
             for: node.services.union(settings[GatewaySettings.requiredServices]).union(checking), on: node.bus, log)
         let host = settings[.host]
-        if settings[GatewaySettings.trustedProxies]?.contains(where: \.hasPublicAddresses) == true {
-            log.warning("TRUSTED_PROXIES has public addresses: clients choose the address that their limits count")
+        if settings[GatewaySettings.trustedProxies]?.contains(where: \.isWiderThanPrivate) == true {
+            log.warning("TRUSTED_PROXIES has a wide range: clients in it choose the address that their limits count")
         }
         let edge = edge(settings, gatewayID: gatewayID, loops: node.group.loops.count)
         let server = try await EdgeServer.start(

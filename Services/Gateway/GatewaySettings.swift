@@ -24,7 +24,7 @@ enum GatewaySettings {
     /// of 64 KiB).
     static let maxUnsentBytes = Setting(
         "MAX_PENDING_BYTES", .size((256 << 10)...(1 << 30)), default: "1m", in: .limits,
-        "Maximum bytes queued for one socket; beyond it the slow reader is disconnected")
+        "Maximum bytes queued for one socket, 16 times that while it reads; beyond it the slow reader is disconnected")
     static let idleTimeout = Setting(
         "IDLE_TIMEOUT", .duration(.seconds(1)...(.seconds(3600))), default: "75s", in: .listen,
         "How long a connection may be idle between two requests; longer than the proxy in front keeps it")

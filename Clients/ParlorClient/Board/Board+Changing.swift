@@ -39,7 +39,7 @@ extension Board {
     /// Deletes an item for everyone, and drops its unsent changes and its conflict.
     public func delete(_ id: BoardItem.ID) { act { $0.delete($0.elementID(of: id)) } }
 
-    /// Deletes all elements of the room for everyone, and drops the changes that were made before this call.
+    /// Deletes all elements of the room for everyone, and drops the changes and conflicts from before this call.
     ///
     /// The request is sent once and not retried later: a late deletion would remove elements that were never shown
     /// here. Elements that are created here during the call stay: changes made meanwhile are sent after it.
@@ -48,7 +48,7 @@ extension Board {
     public func clear() async throws {
         if isEnded { throw failure ?? ClientFailure.stopped }
         await restore()
-        let earlier = Set(state.operations.map(\.id))
+        let (earlier, known) = (Set(state.operations.map(\.id)), state.knownIDs)
         // A change that is sent meanwhile could reach the server before the clearing, or bring an element back after it.
         clearings += 1
         defer {
@@ -56,7 +56,10 @@ extension Board {
             send()
         }
         _ = try await server.clear(roomID)
-        act { $0.discard(earlier) }
+        act { state in
+            state.discard(earlier)
+            state.dropConflicts(of: known)
+        }
         // This fetch removes the cleared elements even if no event arrives, and keeps those that others created since.
         load()
     }

@@ -104,9 +104,12 @@ struct BoardState: Sendable {
 
     /// Keeps what the person wrote into an element that others have deleted.
     private mutating func keepEdit(of id: String) {
-        let last = elements[id] ?? cleared.removeValue(forKey: id)
+        // Without a stored element there is the person's own, which is not stored.
+        let last = elements[id] ?? cleared.removeValue(forKey: id) ?? items.first { $0.element.id == id }?.element
+        guard !operations.contains(where: { $0.elementID == id && $0.change == .delete }) else {
+            return conflicts.removeAll { $0.id == id }
+        }
         if let index = conflicts.firstIndex(where: { $0.id == id }) { conflicts[index].isDeleted = true }
-        guard !operations.contains(where: { $0.elementID == id && $0.change == .delete }) else { return }
         for operation in operations where operation.elementID == id {
             guard case .edit(let content, _) = operation.change else { continue }
             conflicts.removeAll { $0.id == id }
@@ -128,6 +131,11 @@ struct BoardState: Sendable {
         touched = nil
     }
 
+    /// The ids of all elements, and of those with a change or a conflict of this person.
+    var knownIDs: Set<String> {
+        Set(elements.keys).union(operations.map(\.elementID)).union(conflicts.map(\.id))
+    }
+
     mutating func beginLoad() { touched = [] }
 
     /// Replaces the elements with the answer of a fetch. Events since the fetch began take precedence. If one of
@@ -136,8 +144,7 @@ struct BoardState: Sendable {
         guard let named = touched else { return }
         touched = nil
         let present = named.union(answer.map(\.id)).union(operations.filter(\.isCreation).map(\.elementID))
-        let known = Set(elements.keys).union(operations.map(\.elementID)).union(conflicts.map(\.id))
-        for id in known.subtracting(present) { remove(id) }
+        for id in knownIDs.subtracting(present) { remove(id) }
         for element in answer { put(element) }
     }
 
@@ -254,6 +261,7 @@ struct BoardState: Sendable {
             if !isCreation || element.version == Self.firstVersion { noteOwn(element.version, of: element.id) }
         } else if let operation, case .delete = operation.change {
             remove(operation.elementID)
+            conflicts.removeAll { $0.id == operation.elementID }
         }
     }
 
@@ -333,6 +341,12 @@ struct BoardState: Sendable {
 
     mutating func discard(_ id: String) {
         operations.removeAll { $0.elementID == id && $0.id != inFlight }
+    }
+
+    /// Drops the conflicts of elements that the person has cleared.
+    mutating func dropConflicts(of elementIDs: Set<String>) {
+        conflicts.removeAll { elementIDs.contains($0.id) }
+        cleared = cleared.filter { !elementIDs.contains($0.key) }
     }
 
     /// Drops these changes, and later ones of elements that they would have created.

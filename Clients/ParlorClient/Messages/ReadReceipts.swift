@@ -121,10 +121,10 @@ public actor ReadReceipts {
         await flush(rooms.keys.sorted())
     }
 
-    /// The number of messages whose receipts are not sent, including those of an earlier run.
-    func unsentCount() -> Int {
+    /// The number of messages whose receipts are not sent, including those of an earlier run; nil if these cannot be read now.
+    func unsentCount() -> Int? {
         restore()
-        return rooms.values.reduce(0) { $0 + $1.ids.count }
+        return files == nil || isRestored ? rooms.values.reduce(0) { $0 + $1.ids.count } : nil
     }
 
     /// Notes that the server can be reached, and sends the receipts. Those whose `Retry-After` has not passed go on
@@ -151,7 +151,7 @@ public actor ReadReceipts {
     /// Reads the receipts of an earlier run. If they cannot be read now, a later call tries again.
     private func restore() {
         guard !isRestored, let files, let roomIDs = try? files.keys() else { return }
-        var isRestored = true
+        var isComplete = true
         for roomID in roomIDs {
             do {
                 guard let data = try files.read(roomID) else { continue }
@@ -159,21 +159,20 @@ public actor ReadReceipts {
                 // A damaged file costs receipts: the person reads those messages again.
                 _ = collect((try? JSONDecoder().decode([String].self, from: data)) ?? [], in: roomID)
             } catch {
-                isRestored = false
+                isComplete = false
             }
         }
-        self.isRestored = isRestored
+        isRestored = isComplete
     }
 
     /// Writes all receipts, because the app may end.
-    func keepAll() {
-        restore()
-        for roomID in rooms.keys { keep(roomID) }
-    }
+    func keepAll() { for roomID in rooms.keys { keep(roomID) } }
 
     /// Writes the receipts that a room has left, or removes its file. An error is ignored: the receipts stay in memory.
     private func keep(_ roomID: String) {
-        guard let files, !isRemoved else { return }
+        restore()
+        // A write before the file was read would overwrite it.
+        guard let files, isRestored, !isRemoved else { return }
         if let ids = rooms[roomID]?.ids, !ids.isEmpty {
             kept.insert(roomID)
             if let data = try? JSONEncoder().encode(ids) { try? files.write(data, of: roomID, isForced: false) }

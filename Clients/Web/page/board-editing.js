@@ -27,12 +27,13 @@ export function elementEditing(board, put) {
     // What the person left as it was must not replace what others make of it. A field that is missing shows as 0 or "".
     const isLeft = ([key, value]) => value === content[key] || (!value && content[key] === undefined);
     const changes = Object.fromEntries(Object.entries(fields).filter((field) => !isLeft(field)));
-    // Another picture has a shape of its own.
-    if (type === "image" && "url" in changes) changes.w = changes.h = undefined;
     if (Object.keys(changes).length === 0) return true;
     const current = find(id);
     if (!current || isChangedSince(content, current.content, changes)) return settle(id, type, changes, { ...content, ...changes });
-    board.edit(id, { ...current.content, ...changes });
+    const edited = { ...current.content, ...changes };
+    // Another picture has a shape of its own.
+    if (type === "image" && "url" in changes) delete edited.w, delete edited.h;
+    board.edit(id, edited);
     return true;
   }
   /**

@@ -180,7 +180,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty, on
   let drawn = "";
   function drawState({ items, isLoading, isLoadingOlder, hasOlder, failure, isVerified }) {
     const state = items.length > 0 ? (isLoadingOlder ? "older" : failure && hasOlder ? "failed-older" : hasOlder ? "more" : "beginning")
-      : isEmpty() && (!failure || failure.isRetryable) ? "empty"
+      : isEmpty() && (!failure || failure.kind === "offline") ? "empty"
       : isLoading || (!isVerified && !failure) ? "loading" : failure ? `failed/${failure.code}` : "empty";
     scroller.setAttribute("aria-busy", String(isLoading || isLoadingOlder));
     if (state === drawn) return;

@@ -137,7 +137,7 @@ export function outsideLink(href, ...children) {
 }
 
 /** A web address, with or without its protocol, or an e-mail address. Its parts are bounded, so that it takes linear time. */
-const ADDRESS = /(?:https?:\/\/|(?<![\p{L}\p{N}_.-])www\.(?=[\p{L}\p{N}]))[^\s<>"`]+|(?<![\p{L}\p{M}\p{N}_.+'’-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,24}\b/giu;
+const ADDRESS = /(?:https?:\/\/|(?<![\p{L}\p{N}_.-])www\.(?=[\p{L}\p{N}]))[^\s<>"`]+|(?<![\p{L}\p{M}\p{N}_.+-]|[\p{L}\p{M}]['’])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,24}\b/giu;
 
 /** Returns the parts of a text: strings, and links for the addresses in it. */
 export function linked(value) {

@@ -40,7 +40,7 @@ export function roomView(parlor, roomId, onNews) {
   };
   const unread = () => room()?.badges.messages ?? 0;
   const chat = chatView(parlor, opened.conversation, {
-    me, nameOf, unread, isEmpty: () => room()?.lastMessage === null, onEnd: onNews,
+    me, nameOf, unread, isEmpty: () => room()?.lastMessage === null && !room().messagesUpdatedAt, onEnd: onNews,
   });
   const board = boardView(opened.board, {
     drafts: parlor.drafts,

@@ -145,7 +145,13 @@ package final class Directory: Sendable {
             noteRefused(name, reason)
             // Not for each repetition: its author reads it once in a while, too.
             if announcements.noteRefusal(of: message.subject, error) {
-                report(JSONWriter.object { $0.member("reason", reason) }, to: name)
+                report(
+                    JSONWriter.object {
+                        $0.member("reason", reason)
+                        // For services that know claims alone.
+                        $0.member("what", reason)
+                        $0.member("of", "the gateway")
+                    }, to: name)
             }
             return
         }

@@ -80,12 +80,12 @@ struct ContributionClient: Sendable {
             do throws(ServiceError) {
                 reply = try Reply(payload)
             } catch {
-                // No error is allowed here: the people are in these rooms.
-                let (reason, detail) =
-                    error == .noReply
-                    ? (ReplyFaults.Reason.malformed, Reply.mistake(in: payload.json))
-                    : (.noFields, "\(error.code.rawValue): \(error.message)")
-                faults.note(reason, detail, on: subject, context)
+                if error == .noReply {
+                    faults.note(.malformed, Reply.mistake(in: payload.json), on: subject, context)
+                } else if !error.code.isRetryable || error.code == .internal {
+                    // A service may be overloaded, but not refuse to tell what it declares.
+                    faults.note(.noFields, "\(error.code.rawValue): \(error.message.prefix(64))", on: subject, context)
+                }
                 return nil
             }
             guard let values = reply.data[objects.values]?.array, values.count == ids.count else {

@@ -18,6 +18,8 @@ struct DevicesStore {
         let owner = try connection.first("SELECT user_id FROM devices WHERE token = $1", device.token.text) {
             $0.text(0)
         }
+        // One silent update of a device waits at a time: the last owner's would stand in for the new owner's.
+        if owner != nil, owner != device.userID { try jobs.removeAll(for: device.token.text) }
         try connection.execute(
             """
             INSERT INTO devices (

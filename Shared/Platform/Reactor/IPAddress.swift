@@ -115,7 +115,7 @@ public struct IPNetwork: Hashable, Sendable {
     }
 
     /// True if the range is wider than any private one: 10.0.0.0/8 (RFC 1918) and fc00::/7 (RFC 4193).
-    public var hasPublicAddresses: Bool { prefixLength < (first.isIPv6 ? 7 : 8) }
+    public var isWiderThanPrivate: Bool { prefixLength < (first.isIPv6 ? 7 : 8) }
 
     /// Returns true if the address is in the range. IPv4 addresses are in no range of IPv6.
     public func contains(_ address: IPAddress) -> Bool {

@@ -28,11 +28,18 @@ public protocol Database: Sendable {
     /// events on and return.
     func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void)
 
+    /// Checks that the files which the database has open still have their names. Blocks.
+    ///
+    /// - Throws: `StorageError.corrupt`.
+    func requireFile() throws
+
     /// Finishes queued work, and closes. Later calls throw `StorageError.closed`.
     func close() async
 }
 
 extension Database {
+    public func requireFile() throws {}
+
     /// Runs the body on a read-only connection over one snapshot, which includes everything committed before
     /// this call.
     ///

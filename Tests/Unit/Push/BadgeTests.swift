@@ -38,6 +38,24 @@ struct BadgeTests {
         }
     }
 
+    @Test("the last owner's silent update does not stand in for the new owner's")
+    func changedHands() async throws {
+        try await PushHarness.serving { harness in
+            harness.prove()
+            try await harness.follow()
+            _ = try await harness.register("token")
+            let (his, hers) = (harness.send(to: ["nobody"]), harness.send(to: ["nobody"]))
+            harness.read(his)
+            try await harness.follow()
+            _ = try await harness.register("token", by: PushHarness.eve)
+            harness.read(hers, by: PushHarness.eve)
+            try await harness.follow()
+            harness.clock.advance(by: .seconds(3))
+            try await harness.work()
+            #expect(harness.provider.take().map(\.kind) == [.badge])
+        }
+    }
+
     @Test("silent updates of a device are 20 s apart, and the last one has the final state")
     func badgeInterval() async throws {
         try await PushHarness.serving { harness in

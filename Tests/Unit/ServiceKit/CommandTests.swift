@@ -199,9 +199,7 @@ struct CommandTests {
         try await serve([1, 1]) { _ in
             try await backUp("--to", target + "/", expecting: .done)
             #expect(
-                try files(target) == [
-                    "a.news", "databases", "items.db", "jwt.secret", "manifests.json", "plain.db", "plugin.db",
-                ])
+                try files(target) == ["a.news", "items.db", "jwt.secret", "manifests.json", "plain.db", "plugin.db"])
         }
         await plugin.close()
         for (name, mode) in [("jwt.secret", 0o600), ("manifests.json", 0o644), ("items.db", 0o600), ("", 0o700)] {

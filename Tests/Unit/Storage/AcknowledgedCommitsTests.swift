@@ -127,7 +127,7 @@ struct AcknowledgedCommitsTests {
             try FileManager.default.removeItem(atPath: folder.file(name))
         }
         let error = #expect(throws: StorageError.self) { try open(in: folder) }
-        let (text, names) = (try #require(error).description, folder.file("databases"))
+        let (text, names) = (try #require(error).description, folder.file("parlor.databases"))
         #expect(text.contains(folder.file("test.db")) && text.contains(names))
         #expect(try String(contentsOfFile: names, encoding: .utf8) == "test.db\nother.db\n")
         try Data("other.db\n".utf8).write(to: URL(fileURLWithPath: names))
@@ -141,7 +141,7 @@ struct AcknowledgedCommitsTests {
         let folder = TemporaryFolder()
         let path = folder.file("test.db")
         let database = try open(in: folder)
-        #expect(database.statistics.damage == nil)
+        try database.requireFile()
         if isReplaced {
             try FileManager.default.copyItem(atPath: path, toPath: folder.file("copy"))
             try FileManager.default.removeItem(atPath: path)
@@ -149,7 +149,8 @@ struct AcknowledgedCommitsTests {
         } else {
             try FileManager.default.removeItem(atPath: path)
         }
-        #expect(database.statistics.damage?.contains(path) == true)
+        let error = #expect(throws: StorageError.self) { try database.requireFile() }
+        #expect(error?.description.contains(path) == true)
         await database.close()
     }
 

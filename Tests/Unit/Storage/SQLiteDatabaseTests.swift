@@ -41,13 +41,13 @@ struct SQLiteDatabaseTests {
     func files() async throws {
         let database = try open()
         try await database.insert("x")
-        for name in ["databases", "test.db", "test.db-wal", "test.db-acknowledged"] {
+        for name in ["parlor.databases", "test.db", "test.db-wal", "test.db-acknowledged"] {
             let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(name))
             #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
         await database.close()
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        #expect(left.sorted() == ["databases", "test.db", "test.db-acknowledged"])
+        #expect(left.sorted() == ["parlor.databases", "test.db", "test.db-acknowledged"])
     }
 
     @Test("a full disk fails writes as retryable, reads go on, and freed space lets writes go on too")

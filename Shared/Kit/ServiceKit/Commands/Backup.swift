@@ -62,7 +62,9 @@ struct Backup {
     /// Returns true if a file is neither part of a database, which has its own copy, nor a lock, nor a file that is
     /// still being written under a temporary name.
     private static func isPlain(_ name: String) -> Bool {
-        let isDatabases = [".db", "-wal", "-shm", "-journal", "-acknowledged", ".lock"].contains { name.hasSuffix($0) }
+        let isDatabases = [".db", "-wal", "-shm", "-journal", "-acknowledged", ".lock", ".databases"].contains {
+            name.hasSuffix($0)
+        }
         let isUnfinished = name.hasPrefix(".") || name.hasSuffix(".new") || name.contains(".new-")
         return !isDatabases && !isUnfinished
     }

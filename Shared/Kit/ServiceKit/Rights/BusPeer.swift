@@ -120,8 +120,10 @@ extension BusPeer {
     /// Returns true for a pattern with subjects that nobody else may publish: those of announcements, operators and
     /// gateways, and other services' logs.
     private static func isOthers(_ pattern: String, than name: String) -> Bool {
+        // Anybody may ask services to announce themselves.
+        if pattern == Subject.discover { return false }
         let tokens = pattern.split(separator: ".")
-        if ["services", "gateways", "*", ">"].contains(tokens[0]) { return true }
+        if ["services", "gateways", "status", "*", ">"].contains(tokens[0]) { return true }
         return tokens.count == 2 && tokens[0] != name && ["log", "*", ">"].contains(tokens[1])
     }
 

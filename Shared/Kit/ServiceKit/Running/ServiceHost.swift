@@ -105,7 +105,10 @@ public final class ServiceHost: Sendable {
         let statistics = database.statistics
         if statistics.isWritingFailing { try await database.tryWriting() }
         if let damage = statistics.damage { throw StorageError.corrupt(damage) }
-        try await database.read { _ = try EventLog.newest(on: $0) }
+        try await database.read {
+            try database.requireFile()
+            _ = try EventLog.newest(on: $0)
+        }
     }
 
     /// Returns true if this instance can serve requests. False also if its database does not reply within the limit.

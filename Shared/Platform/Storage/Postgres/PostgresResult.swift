@@ -80,8 +80,8 @@ extension StorageError {
         // another.
         case "53000", "53200", "53300", "53400", "55P03", "57014", "40001", "40P01": self = .busy
         case "XX001", "XX002": self = .corrupt(message)
-        // A table or column that a migration created is not there.
-        case "42P01", "42703": self = .corrupt("the schema lacks something: \(message)")
+        // A table or column that a migration created, or that the SQL names by mistake.
+        case "42P01", "42703": self = .corrupt("the schema is damaged, or the SQL is wrong: \(message)")
         case _ where sqlState.hasPrefix("23"): self = .constraint(message)
         case _ where sqlState.hasPrefix("22"), _ where sqlState.hasPrefix("54"): self = .rejected(message)
         // The server is shutting down, the role lacks a right, or the database is a read-only copy: an

@@ -43,13 +43,15 @@ struct AcknowledgedCommits {
         if !record.exists {
             // It gets its name once it is whole, because a start refuses a damaged one.
             let draft = SQLiteFile(path: "\(record.path).new-\(UInt64.random(in: 0...UInt64.max))")
+            defer { Glibc.unlink(draft.path) }
             let whole = AcknowledgedCommits(descriptor: try draft.open(O_WRONLY | O_CREAT), databaseID: databaseID)
+            defer { whole.close() }
             for kind in Kind.allCases { whole.note(position[kind], kind) }
-            fsync(whole.descriptor)
-            whole.close()
-            // Another process may have created it meanwhile; then this does nothing.
-            link(draft.path, record.path)
-            Glibc.unlink(draft.path)
+            guard fsync(whole.descriptor) == 0, draft.size == Kind.allCases.count * Kind.size else {
+                throw StorageError.full
+            }
+            // Another process may have created it meanwhile, which then stays. Some file systems have no links.
+            if link(draft.path, record.path) != 0, errno != EEXIST { rename(draft.path, record.path) }
         }
         self.init(descriptor: try record.open(O_WRONLY), databaseID: databaseID)
         for kind in Kind.allCases { note(position[kind], kind) }
@@ -106,7 +108,7 @@ struct AcknowledgedCommits {
                 guard recorded.counts.values.contains(where: { $0 > 0 }) else { return }
                 throw refusal(of: file, "it is missing or empty")
             }
-            return try DatabaseNames(besides: file).requireAbsence(of: file)
+            return try DatabaseNames(besides: file).requireNew(file)
         }
         guard let recorded = try read(path(of: file)) else { return }
         let connection = try SQLiteConnection(file.path, role: .reader, isReadOnly: true)

@@ -1,17 +1,18 @@
 import Glibc
 
-/// The file `databases` of a folder, which has the names of its databases, one a line.
+/// The file `parlor.databases` of a folder, which has the names of its databases, one a line.
 ///
 /// A database of which all files are gone looks like a new one. So a start refuses to create one whose name is here.
+/// If the file cannot be read or written, less is noticed, and nothing else fails.
 struct DatabaseNames {
     private let file: SQLiteFile
 
     /// - Parameter database: a database in this folder.
-    init(besides database: SQLiteFile) { file = SQLiteFile(path: database.folder + "databases") }
+    init(besides database: SQLiteFile) { file = SQLiteFile(path: database.folder + "parlor.databases") }
 
     /// - Throws: `.corrupt`, which says what to do, if the folder had this database before.
-    func requireAbsence(of database: SQLiteFile) throws {
-        guard try names().contains(database.lastComponent) else { return }
+    func requireNew(_ database: SQLiteFile) throws {
+        guard names().contains(database.lastComponent) else { return }
         throw StorageError.corrupt(
             """
             \(database.path) is missing, and was here before: \(file.path) names it. Put it and its write-ahead log back, or \
@@ -20,18 +21,18 @@ struct DatabaseNames {
     }
 
     /// Adds the name of a database that has been created.
-    func add(_ database: SQLiteFile) throws {
-        if try names().contains(database.lastComponent) { return }
-        let descriptor = try file.open(O_WRONLY | O_CREAT | O_APPEND)
+    func add(_ database: SQLiteFile) {
+        guard !names().contains(database.lastComponent),
+            let descriptor = try? file.open(O_WRONLY | O_CREAT | O_APPEND)
+        else { return }
         defer { close(descriptor) }
-        // One call, because another process may append, too. If it fails, less is noticed at a later start.
+        // One call, because another process may append, too.
         let line = database.lastComponent + "\n"
         write(descriptor, line, line.utf8.count)
     }
 
-    private func names() throws -> [String] {
-        guard file.exists else { return [] }
-        let descriptor = try file.open(O_RDONLY)
+    private func names() -> [String] {
+        guard file.exists, let descriptor = try? file.open(O_RDONLY) else { return [] }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: file.size)
         let count = read(descriptor, &bytes, bytes.count)

@@ -158,9 +158,9 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         let code = sqlite3_exec(handle, script, nil, nil, nil)
         guard code == SQLITE_OK else {
             let message = String(cString: sqlite3_errmsg(handle))
-            let error = StorageError(sqlite: code, message: message, file: path)
-            if error.isMistake { fatalError("\(message) in: \(script)") }
-            throw error
+            let isMistake = code & 0xFF == SQLITE_ERROR
+            if isMistake, !message.hasPrefix("no such ") { fatalError("\(message) in: \(script)") }
+            throw StorageError(sqlite: code, message: isMistake ? "\(message) in: \(script)" : message, file: path)
         }
     }
 

@@ -44,7 +44,7 @@ public final class SQLiteDatabase: ThreadedDatabase {
             // The file then has its id and its schema, whatever happens to the log.
             _ = connection.checkpoint()
             connection.acknowledged = try AcknowledgedCommits(of: file, databaseID, on: connection)
-            try DatabaseNames(besides: file).add(file)
+            DatabaseNames(besides: file).add(file)
             try file.syncDirectory()
         }
         opened = isTemporary ? nil : (file, file.identity)
@@ -59,12 +59,9 @@ public final class SQLiteDatabase: ThreadedDatabase {
             named: file.name, writer: connection, readers: readers, configuration: configuration)
     }
 
-    public var statistics: DatabaseStatistics {
-        var statistics = threads.statistics
-        if let opened, opened.file.identity != opened.identity, statistics.damage == nil {
-            statistics.damage =
-                "\(opened.file.path) was removed or replaced while it is open: what is written now is lost at the stop"
-        }
-        return statistics
+    public func requireFile() throws {
+        guard let opened, opened.file.identity != opened.identity else { return }
+        throw StorageError.corrupt(
+            "\(opened.file.path) was removed or replaced while it is open: what is written now is lost at the stop")
     }
 }

@@ -16,9 +16,9 @@ final class SQLiteStatement {
         let code = sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
         guard code == SQLITE_OK, let handle else {
             let message = String(cString: sqlite3_errmsg(database))
-            let error = StorageError(sqlite: code, message: message, file: path)
-            if error.isMistake || code == SQLITE_OK { fatalError("\(message) in: \(sql)") }
-            throw error
+            let isMistake = code & 0xFF == SQLITE_ERROR || code == SQLITE_OK
+            if isMistake, !message.hasPrefix("no such ") { fatalError("\(message) in: \(sql)") }
+            throw StorageError(sqlite: code, message: isMistake ? "\(message) in: \(sql)" : message, file: path)
         }
         self.handle = handle
         self.path = path

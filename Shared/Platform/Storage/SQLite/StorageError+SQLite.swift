@@ -7,9 +7,9 @@ extension StorageError {
         case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
         case SQLITE_FULL: self = .full
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt("\(path) is damaged: \(message)")
-        // A table or column that was there at the start, or that a migration created.
+        // A table or column that a migration created, or that the SQL names by mistake.
         case SQLITE_ERROR where message.hasPrefix("no such "):
-            self = .corrupt("\(path) is damaged, its schema lacks something: \(message)")
+            self = .corrupt("\(path) is damaged, or the SQL is wrong: \(message)")
         case SQLITE_CONSTRAINT:
             // Macros that Swift cannot import: SQLITE_CONSTRAINT | 8 << 8, | 6 << 8 and | 10 << 8.
             let unique = SQLITE_CONSTRAINT | 8 << 8
@@ -20,9 +20,6 @@ extension StorageError {
         default: self = .io("\(path): \(message)")
         }
     }
-
-    /// True for SQL that SQLite refuses to compile.
-    var isMistake: Bool { if case .rejected = self { true } else { false } }
 
     /// Returns the index that a message names, as in `UNIQUE constraint failed: index 'people_username'`, or else the
     /// columns, as in `… failed: people.id, people.n`.

@@ -212,8 +212,10 @@ struct BoardTests {
         for seat in [again, his] { await seat.client.stop() }
     }
 
-    @Test("an edit that waits for the network stays when the deletion arrives first")
-    func deletedWhileOffline() async throws {
+    @Test(
+        "an edit that waits for the network stays when the deletion arrives first, unless it is the person's own",
+        arguments: [false, true])
+    func deletedWhileOffline(isFoundGone: Bool) throws {
         var state = BoardState(roomID: "r", ownID: "ada")
         let element = Element(
             id: "e", roomID: "r", type: "link", content: note("plan"), createdBy: "ben", createdAt: .distantPast,
@@ -233,9 +235,25 @@ struct BoardTests {
                 id: "f", roomID: "r", type: "note", content: note(""), createdBy: "ben", createdAt: .distantPast,
                 updatedBy: "ben", updatedAt: .distantPast, version: 1))
         state.edit("f", content: note("x"))
+        let edit = try #require(state.takeNext())
         state.delete("f")
-        state.remove("f")
+        state.conflict(edit.id, with: try #require(state.elements["f"]))
+        #expect(state.conflicts.count == 1)
+        let deletion = try #require(state.takeNext())
+        if isFoundGone { state.vanish(deletion) } else { state.finish(deletion.id, with: nil) }
         #expect(state.conflicts.isEmpty)
+    }
+
+    @Test("who clears the board has no conflicts of what was on it")
+    func clearedByOneself() async throws {
+        let hers = try await seat(of: ada)
+        let id = try #require(hers.board.create(type: "note", content: note("plan")))
+        await lookUntil { hers.board[id]?.state == .stored }
+        hers.board.edit(id, content: note("her plan"))
+        try await hers.board.clear()
+        await lookUntil { hers.board.items.isEmpty && hers.board.unsentCount == 0 }
+        #expect(hers.board.conflicts.isEmpty)
+        await hers.client.stop()
     }
 
     @Test("an unresolved conflict survives a restart")

@@ -177,7 +177,7 @@ struct SocketTests {
 
     @Test("an event waits for the join sent before it, even while that waits itself")
     func sendAfterJoin() async throws {
-        try await GatewayHarness.run { harness in
+        try await GatewayHarness.run(loops: 1) { harness in
             harness.serveRoom()
             let asked = harness.chat.hold("chat.send")
             harness.chat.on("chat.read", reply: Reply(.noContent, .null))
