@@ -26,7 +26,8 @@ struct PeerTableTests {
         arguments: [
             ("services.forget", false), ("services.announce.rooms", false), ("services.*", false), ("*.forget", false),
             ("gateways.presence", false), ("messaging.log", false), ("messaging.*", false), ("*.log", false),
-            (">", false), ("status.wanted", false), ("services.discover", true), ("polls.log", true), ("messaging.hints", true), ("games.scores.>", true),
+            (">", false), ("status.wanted", false), ("services.discover", true), ("polls.log", true),
+            ("messaging.hints", true), ("games.scores.>", true),
         ])
     func publishing(subject: String, isAllowed: Bool) {
         let line = #"{"service":"polls","publish":["\#(subject)"],"token":"sha256:\#(Self.digest)"}"#
