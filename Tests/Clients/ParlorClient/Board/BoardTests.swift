@@ -230,16 +230,18 @@ struct BoardTests {
         #expect(state.items.map(\.element.type) == ["link"] && state.conflicts.isEmpty)
 
         // The person's own deletion keeps nothing.
+        state = BoardState(roomID: "r", ownID: "ada")
         state.put(
             Element(
                 id: "f", roomID: "r", type: "note", content: note(""), createdBy: "ben", createdAt: .distantPast,
                 updatedBy: "ben", updatedAt: .distantPast, version: 1))
         state.edit("f", content: note("x"))
-        let edit = try #require(state.takeNext())
+        let edit = state.takeNext()
         state.delete("f")
-        state.conflict(edit.id, with: try #require(state.elements["f"]))
+        state.conflict(try #require(edit).id, with: try #require(state.elements["f"]))
         #expect(state.conflicts.count == 1)
-        let deletion = try #require(state.takeNext())
+        let next = state.takeNext()
+        let deletion = try #require(next)
         if isFoundGone { state.vanish(deletion) } else { state.finish(deletion.id, with: nil) }
         #expect(state.conflicts.isEmpty)
     }

@@ -101,7 +101,7 @@ struct ReadReceiptsTests {
         await second.add(["b", "c"], in: "room")
         await clock.advance(by: .milliseconds(500))
         await server.expect(.read(["b", "c"]), .failure(offline))
-        await clock.untilSleeping(1)
+        await clock.untilSleeping(2)
         #expect(await launched().unsentCount() == 3)
         async let received: Void = second.noteConnection()
         await server.expect(.read(["b", "c", "a"]), .done)
