@@ -1,8 +1,10 @@
-/// Joins a page's modules into one script, so that a first visit loads one file instead of dozens.
+/// Joins a page's modules into one script without their comments, so that a first visit loads one small file instead of
+/// dozens.
 ///
 /// Each module becomes a function that returns its exports. It stands after the modules that it imports. Joining
-/// supports only what `Clients/Web` uses: one import or export a line, with names in braces or a default, and no
-/// exported `let`. With any other form there is no bundle, and browsers load the modules one by one.
+/// supports only what `Clients/Web` uses: one import or export a line, with names in braces or a default, no exported
+/// `let`, comments on lines of their own, and texts within a line. With any other form there is no bundle, and browsers
+/// load the modules one by one.
 struct WebBundle {
     /// A module that has been added to the text.
     private struct Module {
@@ -40,7 +42,16 @@ struct WebBundle {
         modules[path] = .some(nil)
         var body = ""
         var exports: [String: String] = [:]
+        var isComment = false
         for line in String(decoding: source, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false) {
+            let code = line.drop { $0 == " " }
+            if isComment || code.hasPrefix("/*") {
+                isComment = !line.hasSuffix("*/")
+                // Code behind a comment would be lost.
+                guard isComment == !line.contains("*/") else { throw .unknownForm }
+                continue
+            }
+            if code.isEmpty || code.hasPrefix("//") { continue }
             if line.hasPrefix("import ") {
                 let (clause, module) = try take(line.dropFirst("import ".count), into: path)
                 body += "const \(clause) = \(module.variable);"
@@ -68,6 +79,7 @@ struct WebBundle {
         count += 1
         let module = Module(variable: "$\(count)", exports: Set(exports.keys))
         modules[path] = module
+        guard !isComment else { throw .unknownForm }
         let returned = exports.sorted { $0.key < $1.key }.map { $0 == $1 ? $0 : "\($0): \($1)" }
         text += "// \(path)\nconst \(module.variable) = (() => {\n\(body)"
         text += "return { \(returned.joined(separator: ", ")) };\n})();\n"

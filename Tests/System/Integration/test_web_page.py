@@ -71,11 +71,11 @@ def test_the_page_is_asked_for_each_time_and_runs_nothing_but_its_files(parlor):
         assert refused.status_code == 405 and refused.headers["allow"] == "GET, HEAD"
 
 
-def test_a_first_visit_asks_for_few_files_and_less_than_120_kilobytes(parlor):
+def test_a_first_visit_asks_for_few_files_and_less_than_100_kilobytes(parlor):
     with httpx.Client(base_url=parlor.address) as http:
         answers = [http.get("/"), *(http.get("/" + link) for link in set(linked(http.get("/").text)))]
     assert len(answers) == 5, "the page, its icon, its looks, its theme, and one script"
-    assert sum(int(answer.headers["content-length"]) for answer in answers) < 120 * 1024
+    assert sum(int(answer.headers["content-length"]) for answer in answers) < 100 * 1024
     script = next(answer.text for answer in answers if str(answer.url).endswith(BUNDLE))
     assert not imported(script)
     assert script.count("\nconst $") > 40 and "// parlor/parlor.js\n" in script

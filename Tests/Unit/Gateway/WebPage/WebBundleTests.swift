@@ -10,7 +10,7 @@ struct WebBundleTests {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test("each module appears once, after its imports, under the names that modules export")
+    @Test("each module appears once, after its imports, under the names that modules export, and without comments")
     func order() throws {
         let text = try #require(
             Self.join([
@@ -22,8 +22,14 @@ struct WebBundleTests {
                 "page/app.js": """
                 import words from "../texts.js";
                 export { note } from "../lib/notes.js";
+                // The limit.
                 const LIMIT = 3;
+
+                /** Begins. */
                 export async function begin() { return LIMIT; }
+                /**
+                 * A view.
+                 */
                 export class View {}
                 export { LIMIT };
                 """,
@@ -70,7 +76,7 @@ struct WebBundleTests {
             "import * as all from \"./a.js\";", "import { a as b } from \"./a.js\";", "import {", "export let a = 1;",
             "export const { a } = {};", "export * from \"./a.js\";", "import \"./a.js\";",
             "import { a } from \"./gone.js\";", "import { b } from \"./a.js\";", "import a from \"./a.js\";",
-            "import { a } from \"./main.js\";",
+            "import { a } from \"./main.js\";", "/* a */ begin();", "/* a",
         ])
     func unknownForms(line: String) {
         #expect(Self.join(["page/main.js": line, "page/a.js": "export const a = 1;"]) == nil)
