@@ -56,6 +56,15 @@ struct ReplyFaultsTests {
         #expect(log.lines.count == 1 && log.text.contains(text))
     }
 
+    @Test("a reply that is no JSON is the service's fault, and is named")
+    func noJSON() {
+        let faults = ReplyFaults(log: log.logger)
+        let reader = ReplyReader("odd.x", .emptyObject, context, of: "The list", faults: faults)
+        let failure = reader.read(.failure(.malformedReply)) { _ in true }
+        #expect(failure == .failure(.noReply))
+        #expect(log.text.contains("it is no JSON"))
+    }
+
     @Test("a service is not blamed for too little time, for being down, or for an error that it gives")
     func others() throws {
         let faults = ReplyFaults(log: log.logger)
