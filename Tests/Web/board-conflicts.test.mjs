@@ -15,15 +15,13 @@ async function conflicts({ isOpen = false } = {}) {
   const [room, { board: theirs }] = [device.parlor.open(roomId), b.parlor.open(roomId)];
   const ids = ["one", "two", "three"].map((text) => room.board.create({ type: "note", content: { text } }));
   await clock.until("all have them", () => device.parlor.unsent.snapshot.waiting === 0 && theirs.snapshot.elements.length === 3);
-  device.wires.cut();
-  await clock.advance(100);
-  for (const id of ids) room.board.edit(id, { text: "mine" });
-  if (!isOpen) room.close();
-  const [one, two] = theirs.snapshot.elements;
-  theirs.edit(one.id, { text: "theirs" });
-  theirs.delete(two.id);
-  await clock.advance(1_000);
-  await connect(clock, device);
+  await whileOffline({ clock, device }, () => {
+    for (const id of ids) room.board.edit(id, { text: "mine" });
+    if (!isOpen) room.close();
+    const [one, two] = theirs.snapshot.elements;
+    theirs.edit(one.id, { text: "theirs" });
+    theirs.delete(two.id);
+  });
   const open = async ({ parlor } = device) => {
     const { board } = parlor.open(roomId);
     await clock.until("it is verified", () => board.snapshot.isVerified);
@@ -39,7 +37,12 @@ async function conflicts({ isOpen = false } = {}) {
   return { clock, server, device, roomId, board: room.board, theirs, ids, first, second, open, newTab, stored };
 }
 
-async function connect(clock, { parlor, wires }) {
+/** Runs `work` while the device has no connection. */
+async function whileOffline({ clock, device: { parlor, wires } }, work) {
+  wires.cut();
+  await clock.advance(100);
+  work();
+  await clock.advance(1_000);
   wires.isOffline = false;
   parlor.wake();
   await clock.until("all is sent", () => parlor.unsent.snapshot.waiting === 0);
@@ -112,12 +115,10 @@ test("a newer edit ends a conflict when the server has it, and a deletion ends i
   assert.deepEqual(shown(theirs), [["newer", "saved"], ["mine", "saved"]]);
   board.dismissConflict();
 
-  device.wires.cut();
-  await clock.advance(100);
-  board.edit(ids[2], { text: "lost" });
-  theirs.edit(theirs.snapshot.elements[1].id, { text: "theirs" });
-  await clock.advance(1_000);
-  await connect(clock, device);
+  await whileOffline({ clock, device }, () => {
+    board.edit(ids[2], { text: "lost" });
+    theirs.edit(theirs.snapshot.elements[1].id, { text: "theirs" });
+  });
   assert.deepEqual(board.snapshot.conflict, { ...first, id: ids[2], content: { text: "lost" } });
   board.delete(ids[2]);
   assert.equal(board.snapshot.conflict, null);
@@ -129,12 +130,10 @@ test("a newer edit ends a conflict when the server has it, and a deletion ends i
 test("of an element that is in conflict twice, the newest edit is kept", async () => {
   const { clock, device, theirs, ids, first, second, open, stored } = await conflicts();
   const board = await open();
-  device.wires.cut();
-  await clock.advance(100);
-  board.edit(ids[0], { text: "newest" });
-  theirs.edit(theirs.snapshot.elements[0].id, { text: "theirs again" });
-  await clock.advance(1_000);
-  await connect(clock, device);
+  await whileOffline({ clock, device }, () => {
+    board.edit(ids[0], { text: "newest" });
+    theirs.edit(theirs.snapshot.elements[0].id, { text: "theirs again" });
+  });
   assert.deepEqual(await stored(), [[second.id, "mine"], [first.id, "newest"]]);
   board.dismissConflict();
   assert.deepEqual(board.snapshot.conflict, { ...first, content: { text: "newest" } });
@@ -163,12 +162,10 @@ test("an edit of a new element that others delete before its answer arrives is k
   const { clock, server, a, roomId, mine, theirs } = await boards();
   const id = mine.create({ type: "note", content: { text: "first" } });
   while (server.rooms.get(roomId).elements.size === 0) await clock.advance(1);
-  a.wires.cut();
-  await clock.advance(100);
-  mine.edit(id, { text: "mine" });
-  theirs.delete(theirs.snapshot.elements[0].id);
-  await clock.advance(1_000);
-  await connect(clock, a);
+  await whileOffline({ clock, device: a }, () => {
+    mine.edit(id, { text: "mine" });
+    theirs.delete(theirs.snapshot.elements[0].id);
+  });
   assert.deepEqual(mine.snapshot.conflict, { id, type: "note", content: { text: "mine" }, isDeleted: true });
 });
 

@@ -42,7 +42,7 @@ extension Board {
         } catch ClientFailure.refused(let refusal) where refusal.code == "version_conflict" && operation.isEdit {
             return await settleConflict(of: operation)
         } catch ClientFailure.refused(let refusal) where refusal.code == "element_not_found" {
-            change { $0.vanish(operation) }
+            change { $0.finish(operation.id, with: nil) }
             return true
         } catch ClientFailure.refused(let refusal) where !refusal.isRetryable && refusal.code != "unauthenticated" {
             log.error(.boards, "refused", ["room": roomID], for: ClientFailure.refused(refusal))

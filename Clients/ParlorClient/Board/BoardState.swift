@@ -104,7 +104,7 @@ struct BoardState: Sendable {
 
     /// Keeps what the person wrote into an element that others have deleted.
     private mutating func keepEdit(of id: String) {
-        // Without a stored element there is the person's own, which is not stored.
+        // If the server never had it, the person's own stands for it.
         let last = elements[id] ?? cleared.removeValue(forKey: id) ?? items.first { $0.element.id == id }?.element
         guard !operations.contains(where: { $0.elementID == id && $0.change == .delete }) else {
             return conflicts.removeAll { $0.id == id }
@@ -239,30 +239,22 @@ struct BoardState: Sendable {
     /// Ends an attempt whose change has to be sent again.
     mutating func putBack() { inFlight = nil }
 
-    /// Ends an attempt that met an element which others, or an earlier attempt, have deleted.
-    mutating func vanish(_ operation: BoardOperation) {
-        inFlight = nil
-        tried.remove(operation.id)
-        remove(operation.elementID)
-    }
-
-    /// Removes a confirmed change, and applies the element that the server returned; nil after a deletion.
+    /// Removes a confirmed change, and applies the element that the server returned; nil if the element is gone, whoever has
+    /// deleted it.
     mutating func finish(_ id: Int, with element: Element?) {
         inFlight = nil
-        let operation = operations.first { $0.id == id }
-        operations.removeAll { $0.id == id }
-        // The element's event may have ended the creation before, so `operation` does not tell.
+        // The element's event may have ended the creation before, so `operations` do not tell.
         let isCreation = tried.remove(id) != nil
-        if let element {
-            put(element)
-            // A creation makes version 1. An answer with a later one is a repetition: others have changed the element
-            // since, so that version is not this person's, and waiting edits keep their base.
-            if !isCreation { rebaseEdits(on: element) }
-            if !isCreation || element.version == Self.firstVersion { noteOwn(element.version, of: element.id) }
-        } else if let operation, case .delete = operation.change {
-            remove(operation.elementID)
-            conflicts.removeAll { $0.id == operation.elementID }
+        guard let element else {
+            if let operation = operations.first(where: { $0.id == id }) { remove(operation.elementID) }
+            return
         }
+        operations.removeAll { $0.id == id }
+        put(element)
+        // A creation makes version 1. An answer with a later one is a repetition: others have changed the element
+        // since, so that version is not this person's, and waiting edits keep their base.
+        if !isCreation { rebaseEdits(on: element) }
+        if !isCreation || element.version == Self.firstVersion { noteOwn(element.version, of: element.id) }
     }
 
     /// Notes a version that this person has made. The versions are only needed while changes of this element wait.

@@ -143,7 +143,7 @@ package final class Directory: Sendable {
         } catch {
             let reason = error.detail.isEmpty ? error.reason : "\(error.reason): \(error.detail)"
             noteRefused(name, reason)
-            // Not for each repetition: its author reads it once in a while, too.
+            // As seldom as in the log, because services repeat their announcements.
             if announcements.noteRefusal(of: message.subject, error) {
                 report(
                     JSONWriter.object {

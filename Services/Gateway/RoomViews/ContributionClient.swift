@@ -76,18 +76,7 @@ struct ContributionClient: Sendable {
         }
         do {
             let payload = try await bus.request(subject, data, context)
-            let reply: Reply
-            do throws(ServiceError) {
-                reply = try Reply(payload)
-            } catch {
-                if error == .noReply {
-                    faults.note(.malformed, Reply.mistake(in: payload.json), on: subject, context)
-                } else if !error.code.isRetryable || error.code == .internal {
-                    // A service may be overloaded, but not refuse to tell what it declares.
-                    faults.note(.noFields, "\(error.code.rawValue): \(error.message.prefix(64))", on: subject, context)
-                }
-                return nil
-            }
+            guard let reply = read(payload, on: subject, context) else { return nil }
             guard let values = reply.data[objects.values]?.array, values.count == ids.count else {
                 faults.note(.malformed, "`data.\(objects.values)` is no list of \(ids.count)", on: subject, context)
                 return nil
@@ -104,6 +93,21 @@ struct ContributionClient: Sendable {
             return first + second
         } catch {
             faults.note(error, on: subject, context)
+            return nil
+        }
+    }
+
+    /// Parses a reply. A service may be overloaded, but not refuse the fields that it declares.
+    private func read(_ payload: any BusPayload, on subject: String, _ context: BusContext) -> Reply? {
+        do throws(ServiceError) {
+            return try Reply(payload)
+        } catch {
+            let isMalformed = error == .noReply || payload.json["error"]?.object?.refusedCode != nil
+            if isMalformed {
+                faults.note(error, reading: payload, on: subject, context)
+            } else if !error.code.isRetryable || error.code == .internal {
+                faults.note(.noFields, "\(error.code.rawValue): \(error.message.prefix(64))", on: subject, context)
+            }
             return nil
         }
     }

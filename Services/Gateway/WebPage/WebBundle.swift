@@ -42,16 +42,7 @@ struct WebBundle {
         modules[path] = .some(nil)
         var body = ""
         var exports: [String: String] = [:]
-        var isComment = false
-        for line in String(decoding: source, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false) {
-            let code = line.drop { $0 == " " }
-            if isComment || code.hasPrefix("/*") {
-                isComment = !line.hasSuffix("*/")
-                // Code behind a comment would be lost.
-                guard isComment == !line.contains("*/") else { throw .unknownForm }
-                continue
-            }
-            if code.isEmpty || code.hasPrefix("//") { continue }
+        for line in try Self.code(in: source) {
             if line.hasPrefix("import ") {
                 let (clause, module) = try take(line.dropFirst("import ".count), into: path)
                 body += "const \(clause) = \(module.variable);"
@@ -79,11 +70,28 @@ struct WebBundle {
         count += 1
         let module = Module(variable: "$\(count)", exports: Set(exports.keys))
         modules[path] = module
-        guard !isComment else { throw .unknownForm }
         let returned = exports.sorted { $0.key < $1.key }.map { $0 == $1 ? $0 : "\($0): \($1)" }
         text += "// \(path)\nconst \(module.variable) = (() => {\n\(body)"
         text += "return { \(returned.joined(separator: ", ")) };\n})();\n"
         return module
+    }
+
+    /// Returns the lines with code.
+    private static func code(in source: [UInt8]) throws(Failure) -> [Substring] {
+        var lines: [Substring] = []
+        var isComment = false
+        for line in String(decoding: source, as: UTF8.self).split(separator: "\n") {
+            let code = line.drop { $0 == " " }
+            if isComment || code.hasPrefix("/*") {
+                isComment = !line.hasSuffix("*/")
+                // Code behind a comment would be lost.
+                guard isComment == !line.contains("*/") else { throw .unknownForm }
+            } else if !code.isEmpty, !code.hasPrefix("//") {
+                lines.append(line)
+            }
+        }
+        guard !isComment else { throw .unknownForm }
+        return lines
     }
 
     /// Adds the module that `CLAUSE from "MODULE";` names.

@@ -40,9 +40,9 @@ public struct EdgeLimits: Sendable {
     /// It takes some more, in whole packets. What it does not take waits here, where it is counted (`maxUnsentBytes`).
     static let unreadByStranger = 32 * 1024
     static let unreadBySocket = 128 * 1024
-    /// The bytes that the kernel receives for a client before they are read: enough for a megabyte a second over the
-    /// distance of a continent (100 ms).
-    static let unreadHere = 128 * 1024
+    /// The bytes that the kernel receives from a client before they are read. With a round trip of 100 ms, a client can still
+    /// send a megabyte a second.
+    static let receiveBuffer = 128 * 1024
     /// The memory of a connection whose client has just connected again (`docs/scaling.md`). It includes
     /// `smallBuffer`, the session and the output. An idle connection takes a tenth of it.
     static let connectionBytes = 20 * 1024

@@ -41,7 +41,7 @@ public final class EdgeServer: Sendable {
         let all = loops
         for bound in all { await bound.loop.run { bound.object.all = all } }
         let listener = try TCPListener.bind(
-            host: host, port: port, on: group, receiveBuffer: EdgeLimits.unreadHere, onError: onAcceptError,
+            host: host, port: port, on: group, receiveBuffer: EdgeLimits.receiveBuffer, onError: onAcceptError,
             refusal: { loop, peer in all[loop.index].object.admit(connectionFrom: peer.ip)?.answer },
             makeHandler: { channel in all[channel.loop.index].object.accept(channel) })
         return EdgeServer(listener: listener, loops: loops, counters: counters, usage: usage)

@@ -34,8 +34,8 @@ public final class TCPListener: Sendable {
             // The sockets of this server share the port. Another server of the same user could share it by
             // mistake, so bind an exclusive socket first: it fails if another process listens.
             if port != 0 { try open(address, backlog: nil, isShared: false).close() }
+            let isShared = group.loops.count > 1
             for _ in group.loops {
-                let isShared = group.loops.count > 1
                 let socket = try open(address, backlog: backlog, receiveBuffer, isShared: isShared)
                 sockets.append(socket)
                 address.port = try socket.localAddress().port

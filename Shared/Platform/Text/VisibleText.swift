@@ -27,8 +27,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// True for symbols without a shape: Braille's blank pattern, the place of an object, the filler of Khitan, a note
-    /// without a head.
+    /// True for symbols without a shape: Braille's blank pattern, the object replacement character, Khitan's filler, the
+    /// null notehead.
     fileprivate var isBlankSymbol: Bool { [0x2800, 0xFFFC, 0x16FE4, 0x1D159].contains(value) }
 
     fileprivate func hasUse(

@@ -48,7 +48,7 @@ struct AcknowledgedCommits {
             defer { whole.close() }
             for kind in Kind.allCases { whole.note(position[kind], kind) }
             guard fsync(whole.descriptor) == 0, draft.size == Kind.allCases.count * Kind.size else {
-                throw StorageError.full
+                throw StorageError.io("\(draft.path) cannot be written")
             }
             // Another process may have created it meanwhile, which then stays. Some file systems have no links.
             if link(draft.path, record.path) != 0, errno != EEXIST { rename(draft.path, record.path) }

@@ -156,12 +156,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
 
     func run(script: String) throws(StorageError) {
         let code = sqlite3_exec(handle, script, nil, nil, nil)
-        guard code == SQLITE_OK else {
-            let message = String(cString: sqlite3_errmsg(handle))
-            let isMistake = code & 0xFF == SQLITE_ERROR
-            if isMistake, !message.hasPrefix("no such ") { fatalError("\(message) in: \(script)") }
-            throw StorageError(sqlite: code, message: isMistake ? "\(message) in: \(script)" : message, file: path)
-        }
+        guard code == SQLITE_OK else { throw .compiling(script, code, on: handle, of: path) }
     }
 
     /// Copies all pages, as of one moment, over the other database.

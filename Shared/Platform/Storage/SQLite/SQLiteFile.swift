@@ -62,7 +62,7 @@ struct SQLiteFile {
     /// Syncs the directory, as a new file's name is durable only then. SQLite does so for its logs, but not
     /// for the file itself.
     func syncDirectory() throws(StorageError) {
-        let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let directory = folder.isEmpty ? "." : folder
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(directory) }
         defer { close(descriptor) }

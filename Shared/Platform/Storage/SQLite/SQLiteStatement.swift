@@ -14,12 +14,7 @@ final class SQLiteStatement {
     init(_ sql: String, on database: OpaquePointer, of path: String) throws(StorageError) {
         var handle: OpaquePointer?
         let code = sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
-        guard code == SQLITE_OK, let handle else {
-            let message = String(cString: sqlite3_errmsg(database))
-            let isMistake = code & 0xFF == SQLITE_ERROR || code == SQLITE_OK
-            if isMistake, !message.hasPrefix("no such ") { fatalError("\(message) in: \(sql)") }
-            throw StorageError(sqlite: code, message: isMistake ? "\(message) in: \(sql)" : message, file: path)
-        }
+        guard code == SQLITE_OK, let handle else { throw .compiling(sql, code, on: database, of: path) }
         self.handle = handle
         self.path = path
         isReadOnly = sqlite3_stmt_readonly(handle) != 0

@@ -21,6 +21,17 @@ extension StorageError {
         }
     }
 
+    /// Converts the result of compiling SQL. SQL with a mistake ends the process; one that names what the schema lacks may be
+    /// right, and the file damaged.
+    static func compiling(_ sql: String, _ code: Int32, on database: OpaquePointer?, of path: String) -> StorageError {
+        let message = String(cString: sqlite3_errmsg(database))
+        guard code & 0xFF == SQLITE_ERROR || code == SQLITE_OK else {
+            return StorageError(sqlite: code, message: message, file: path)
+        }
+        guard message.hasPrefix("no such ") else { fatalError("\(message) in: \(sql)") }
+        return StorageError(sqlite: code, message: "\(message) in: \(sql)", file: path)
+    }
+
     /// Returns the index that a message names, as in `UNIQUE constraint failed: index 'people_username'`, or else the
     /// columns, as in `… failed: people.id, people.n`.
     private static func indexName(_ message: String) -> String {
