@@ -34,21 +34,37 @@ test("tabs do not overwrite each other's news of boards, and show them", () => {
 const element = (id, isOwn = false) => ({ id, isOwn });
 
 test("what is new on a board counts no more when it is deleted", () => {
-  const news = newsCounter(2);
+  const news = newsCounter(1);
   const [seen, own, first, second] = [element("a"), element("b", true), element("c"), element("d")];
-  news.note({ elements: [seen, own], isVerified: false });
-  news.note({ elements: [seen, own, first, second], isVerified: true });
+  news.note({ elements: [seen, own], isVerified: false }, 1);
+  news.note({ elements: [seen, own, first, second], isVerified: true }, 1);
   assert.equal(news.count, 2);
-  news.note({ elements: [own, first, second], isVerified: true });
+  news.note({ elements: [own, first, second], isVerified: true }, 1);
   assert.equal(news.count, 2, "that one was seen before");
-  news.note({ elements: [own, second, element("e")], isVerified: true });
+  news.note({ elements: [own, second, element("e")], isVerified: true }, 1);
   assert.equal(news.count, 2, "one was deleted, and one has come");
-  news.note({ elements: [], isVerified: true });
+  news.note({ elements: [], isVerified: true }, 1);
   assert.equal(news.count, 0, "the board was cleared");
 });
 
 test("what was deleted while the room was not open does not count", () => {
-  const news = newsCounter(3);
-  news.note({ elements: [element("a")], isVerified: true });
-  assert.equal(news.count, 1);
+  const news = newsCounter(0);
+  for (let turn = 0; turn < 2; turn += 1) {
+    news.note({ elements: [element("a")], isVerified: true }, 3);
+    assert.equal(news.count, 1);
+  }
+});
+
+test("a count that is known only after the board counts its newest elements, unless they were looked at", () => {
+  const isLooked = [false, true];
+  const counts = isLooked.map((is) => {
+    const news = newsCounter(0);
+    const board = { elements: [element("a"), element("b"), element("c")], isVerified: true };
+    news.note(board, 0);
+    if (is) news.clear();
+    news.note(board, 2);
+    news.note({ ...board, elements: [element("a"), element("c")] }, 2);
+    return news.count;
+  });
+  assert.deepEqual(counts, [1, 0]);
 });

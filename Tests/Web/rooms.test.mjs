@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Network } from "./support/network.mjs";
-import { caughtUp, pair } from "./support/pair.mjs";
+import { caughtUp, pair, twoTabs } from "./support/pair.mjs";
 
 test("badges, the last message and the order move without entering a room", async () => {
   const { clock, a, b, ids } = await pair({ rooms: 3 });
@@ -41,6 +41,33 @@ test("a room that somebody else makes is new until it is opened, also if it came
   const elsewhere = await network.device(a.user);
   await caughtUp(clock, elsewhere);
   assert.deepEqual(newOnes(elsewhere), [], "a device that knew no room");
+});
+
+test("a room is new no more once it was opened in another tab, or the person has written in it elsewhere", async () => {
+  const { server, clock, ada, one, two } = await twoTabs();
+  const token = server.openSession(server.addPerson("bob")).token;
+  const [opened, written] = ["opened", "written"].map((name) => server.answer("POST", "/rooms", { otherUserId: ada.id, name }, token).body.data.id);
+  await clock.advance(1_000);
+  const newOnes = () => [one, two].map(({ parlor }) => parlor.rooms.snapshot.rooms.filter(({ isNew }) => isNew).map(({ id }) => id).sort());
+  assert.deepEqual(newOnes(), [[opened, written].sort(), [opened, written].sort()]);
+  one.parlor.open(opened);
+  server.answer("POST", `/rooms/${written}/messages`, { text: "x", tempId: "t" }, server.openSession(ada).token);
+  await clock.until("both are known", () => newOnes().flat().length === 0);
+});
+
+test("an open room says how many elements were unseen, also if an answer is the first to say so", async () => {
+  const { network, server, clock, a, b, roomId } = await pair();
+  await Promise.all([a.parlor.stop(), clock.advance(3_000)]);
+  const token = server.openSession(b.user).token;
+  server.answer("POST", `/rooms/${roomId}/elements`, { type: "note", content: {}, tempId: "e" }, token);
+  const again = await network.device(a.user, { storage: a.storage });
+  const opened = again.parlor.open(roomId);
+  assert.equal(opened.unseenElements, 0);
+  await caughtUp(clock, again);
+  await clock.until("it is known", () => opened.unseenElements === 1);
+  opened.close();
+  await clock.advance(1_000);
+  assert.equal(opened.unseenElements, 0);
 });
 
 /** Ada, who is connected, and a room in which bob writes. Events to ada wait while they are held. */

@@ -173,10 +173,10 @@ function houseView(parlor, redraw) {
       ends.forEach((end) => end());
       room?.end();
       list.end();
-      if (parlor.session.snapshot.status !== "signedIn") {
-        clear();
-        forgetBoardNews();
-      }
+      const { status, failure } = parlor.session.snapshot;
+      if (status !== "signedIn") clear();
+      // A session that has ended by itself is likely to go on soon.
+      if (status !== "signedIn" && !failure) forgetBoardNews();
       showUnread(0, null);
     },
   };

@@ -16,19 +16,19 @@ export function swatches(kind, chosen, choose) {
 /**
  * Asks for the content of an element. Resolves with all fields of the dialog, or with undefined if it was cancelled.
  * @param isSaved runs with the fields before the dialog closes. If it resolves with false, the dialog stays open.
- * @param keep runs with the fields at each change. Without it, the browser asks before the page is left and what was
- * written is lost.
+ * @param keep runs with the fields, as they are typed, at each change.
  */
-export function itemDialog(type, content, { isNew = false, isSaved = async () => true, keep = () => addEventListener("beforeunload", warn) }) {
+export function itemDialog(type, content, { isNew = false, isSaved = async () => true, keep }) {
   const action = isNew ? t("add") : t("save");
-  const dialog = openDialog(t(type), (close) => {
+  return openDialog(t(type), (close) => {
     const problem = h("p", { class: "problem", role: "alert", hidden: true });
     const foot = h("div", { class: "dialog-foot" },
       h("button", { class: "button", type: "button", on: { click: () => close() } }, t("cancel")),
       h("button", { class: "button primary", type: "submit" }, action));
-    const body = type === "note" ? noteFields(content) : addressFields(type, content);
+    const changed = () => keep(body.typed());
+    const body = type === "note" ? noteFields(content, changed) : addressFields(type, content);
     const form = h("form", { class: "field form", novalidate: true, on: {
-      input: () => keep(body.read()),
+      input: changed,
       submit: async (event) => {
         event.preventDefault();
         const fields = body.read();
@@ -45,11 +45,6 @@ export function itemDialog(type, content, { isNew = false, isSaved = async () =>
     } }, body.elements, problem, foot);
     return form;
   });
-  return dialog.finally(() => removeEventListener("beforeunload", warn));
-}
-
-function warn(event) {
-  event.preventDefault();
 }
 
 /**
@@ -78,11 +73,16 @@ export function imageDialog({ url, alt }) {
   return openDialog(alt || t("image"), () => outsideLink(src, h("img", { class: "whole", alt: alt || t("image"), referrerpolicy: "no-referrer", src })));
 }
 
-function noteFields(content) {
+function noteFields(content, changed) {
   let tint = Number.isInteger(content.tint) ? content.tint : 0;
   const area = h("textarea", { class: "input", rows: 5, maxlength: 20000, dir: "auto", "aria-label": t("noteText"), "data-focus": "" });
   area.value = typeof content.text === "string" ? content.text : "";
-  return { elements: [area, swatches("tint", tint, (chosen) => (tint = chosen))], read: () => ({ text: area.value, tint }) };
+  const typed = () => ({ text: area.value, tint });
+  const choose = (chosen) => {
+    tint = chosen;
+    changed();
+  };
+  return { elements: [area, swatches("tint", tint, choose)], typed, read: typed };
 }
 
 function addressFields(type, content) {
@@ -91,6 +91,7 @@ function addressFields(type, content) {
   const name = field(type === "image" ? t("description") : t("titleField"), { autocomplete: "off", maxlength: 300, dir: "auto", value: typeof content[key] === "string" ? content[key] : "" }, { isOptional: true });
   return {
     elements: [url.element, name.element],
+    typed: () => ({ url: url.input.value, [key]: name.input.value }),
     read() {
       const typed = url.input.value.trim();
       const href = webAddress(typed) ?? (/^[^\s:/]+\.[^\s:]+/.test(typed) ? webAddress(`https://${typed}`) : null);

@@ -3,9 +3,9 @@ import { conflictDialog, imageDialog, itemDialog } from "./board-dialog.js";
 
 /**
  * Opens a board's elements. What the person writes is kept, or asked about, if somebody else changes or deletes the same
- * meanwhile. `put(type, content)` makes a new element.
+ * meanwhile. `put(type, content)` makes a new element. @param isShown returns whether the board is in the page.
  */
-export function elementEditing(board, put) {
+export function elementEditing(board, drafts, put, isShown) {
   const find = (id) => board.snapshot.elements.find((item) => item.id === id);
 
   /** Returns the content of an image that can be shown as large as the window, because it was loaded. */
@@ -20,7 +20,28 @@ export function elementEditing(board, put) {
   async function edit(id) {
     const item = find(id);
     if (!item || !TYPES.includes(item.type) || item.type === "stroke") return;
-    await itemDialog(item.type, item.content, { isSaved: (changes) => save(item, changes) });
+    await write(id, item, { isSaved: save });
+  }
+  async function add(type) {
+    const content = await write(type, { type, content: {} }, { isNew: true });
+    if (content) put(type, content);
+  }
+  /**
+   * Asks for the content of `item`. What is written is a draft under `name` until it is saved or discarded, so that it
+   * outlives the page, the room and the session.
+   */
+  async function write(name, item, { isNew = false, isSaved = async () => true }) {
+    const key = `${board.roomId}/${name}`;
+    const draft = drafts.snapshot[key];
+    // What others have changed since the edit began, maybe before a reload, is not to be replaced.
+    const { content, fields } = draft ? JSON.parse(draft) : item;
+    const written = await itemDialog(item.type, { ...content, ...fields }, {
+      isNew, isSaved: (saved) => isSaved({ ...item, content }, saved),
+      keep: (typed) => drafts.keep(key, JSON.stringify({ content, fields: typed })),
+    });
+    // Nobody has discarded it if it was not changed, or if the room or the session has ended.
+    if (written || (isShown() && drafts.snapshot[key] !== draft)) drafts.keep(key, "");
+    return written;
   }
   /** Saves an edit of `item`, as it was when the edit began. Resolves with false if the person wants to go on with the edit. */
   async function save({ id, type, content }, fields) {
@@ -51,7 +72,7 @@ export function elementEditing(board, put) {
     else if (decision && decision !== "theirs") put(type, whole);
     return decision !== undefined;
   }
-  return { edit, open, settle, wholeImage };
+  return { add, edit, open, settle, wholeImage };
 }
 
 /** Returns true if `changes` would replace a field that somebody else has changed since the dialog was opened. */

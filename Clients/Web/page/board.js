@@ -2,7 +2,6 @@ import { h, fill, reconcile, keyed, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { boxOf, cardOf, imageSize, kindOf, labelOf, looksOf, TYPES } from "./board-item.js";
-import { itemDialog } from "./board-dialog.js";
 import { drawingView } from "./board-drawing.js";
 import { bestCorner, freeSpot, resized } from "./board-places.js";
 import { planeView, rem } from "./board-plane.js";
@@ -19,7 +18,7 @@ const OTHERS = new Map([["PageDown", (index, count) => (index + 1) % count], ["P
 
 /**
  * A room's board. Several people at once can add, drag, resize, edit, order and delete its elements.
- * @param drafts keeps a note that is half written. @param isEmpty returns whether the room is known to have no elements.
+ * @param drafts keeps what is half written. @param isEmpty returns whether the room is known to have no elements.
  * @param hasAnswered returns whether the person has ever written in the room. If not, images are loaded only when the
  * person asks for it: they reveal the person's address in the network to their server, and a stranger can open a room
  * and put one there.
@@ -48,13 +47,16 @@ export function boardView(board, { drafts, isEmpty, hasAnswered }) {
   const tool = (sign, label, click, props = {}) => h("button", { class: "tool", type: "button", title: label, "aria-label": label, ...props, on: { click } }, icon(sign, 19), h("span", {}, label));
   const drawTool = tool("draw", t("draw"), () => setDrawing(!isDrawing), { "aria-pressed": "false" });
   const past = undoHistory(board);
-  const { edit, open, settle, wholeImage } = elementEditing(board, put);
+  const { add, edit, open, settle, wholeImage } = elementEditing(board, drafts, put, () => element.isConnected);
   const more = menuButton("tool end", t("more"), [
     { name: t("undo"), sign: "undo", run: () => undo(), isPossible: () => !past.isEmpty },
     { name: t("clearBoard"), sign: "trash", run: clearAll, isPossible: () => board.snapshot.elements.length > 0 },
   ]);
   const tools = h("div", { class: "board-tools", role: "toolbar", "aria-label": t("boardTools"), on: { keydown: (event) => stepFocus(event, [...tools.querySelectorAll(".tool")], "ArrowLeft", "ArrowRight") } },
-    ...["note", "image", "link"].map((type) => tool(type, t(type), () => add(type))), drawTool, more);
+    ...["note", "image", "link"].map((type) => tool(type, t(type), () => {
+      setDrawing(false);
+      add(type);
+    })), drawTool, more);
   const element = h("section", { class: "board", "aria-label": t("board") }, tools, notice, plane, bar, pens, h("p", { id: "board-keys", hidden: true }, t("moveHint")));
 
   const find = (id) => board.snapshot.elements.find((item) => item.id === id);
@@ -292,21 +294,6 @@ export function boardView(board, { drafts, isEmpty, hasAnswered }) {
   let toasted = null;
   async function clearAll() {
     if (await ask(t("clearBoardAsk"), t("clearBoardLead"), t("clear"))) await board.clear().catch((failure) => toast(failureText(failure)));
-  }
-  async function add(type) {
-    setDrawing(false);
-    if (type === "note") return addNote();
-    const content = await itemDialog(type, {}, { isNew: true });
-    if (content) put(type, content);
-  }
-  /** Adds a note. It is kept as a draft while it is written, until it is added or discarded. */
-  async function addNote() {
-    const key = `${board.roomId}/note`;
-    const draft = drafts.snapshot[key] ?? "";
-    const content = await itemDialog("note", { text: draft }, { isNew: true, keep: ({ text }) => drafts.keep(key, text) });
-    // Nobody has discarded it if it was not changed, or if the room or the session has ended.
-    if (content || (element.isConnected && drafts.snapshot[key] !== draft)) drafts.keep(key, "");
-    if (content) put("note", content);
   }
   function put(type, content) {
     const spot = freeSpot(board.snapshot.elements.map(boxOf), boxOf({ type, content: {}, position: null }), area.view());

@@ -95,17 +95,17 @@ export function roomListView(parlor, redraw) {
     const limit = Math.max(Math.ceil(innerHeight / LOWEST_ROW), keyed(rows).size);
     reconcile(rows, entries.slice(0, limit), keyOf, make, update);
     if (entries.length > limit) addLater();
-    announceNew(all);
+    announceNew(all, isLoaded);
     drawNotice(entries.length, all.length, isLoaded, isLoading, failure);
     drawWarning(all.length > 0 && !isLoaded && failure !== null && parlor.connection.snapshot.state === "connected");
   }
 
-  /** The rooms that need no announcement, or have had it. */
+  /** The rooms that need no announcement, or have had it. Those that are cached were announced when they came. */
   const announced = new Set(rooms.snapshot.rooms.map(({ id }) => id));
-  function announceNew(all) {
+  function announceNew(all, isLoaded) {
     for (const { id, isNew, createdBy, participants, name } of all) {
       const creator = participants.find(({ userId }) => userId === createdBy);
-      if (isNew && !announced.has(id) && creator) announce(t("addedTo", { name: personName(creator), room: name ?? t("unnamedRoom") }));
+      if (isLoaded && isNew && !announced.has(id) && creator) announce(t("addedTo", { name: personName(creator), room: name ?? t("unnamedRoom") }));
       announced.add(id);
     }
   }
@@ -256,7 +256,7 @@ export function roomListView(parlor, redraw) {
     if (!item?.unread) return;
     event.preventDefault();
     if (!item.menu) {
-      const read = { name: t("markAsRead"), sign: "checks", run: () => rooms.markAllRead(item.room.id), isPossible: () => true };
+      const read = { name: t("markAsRead"), sign: "checks", run: () => rooms.markAllRead(item.room.id), isPossible: () => parlor.connection.snapshot.state === "connected" };
       item.append(item.menu = actionMenu(row, item.parts.title.textContent, [read]));
     }
     item.menu.togglePopover(true);

@@ -13,14 +13,14 @@ const lastTab = new Map();
 /**
  * The tabs of a room, where the screen is too narrow for both parts. Each shows how much is new in the part that is not
  * shown.
- * @param person the id of the person. @param unseen how many elements of others were unseen when the room was opened.
- * @param isTabbed returns whether there are tabs. @param unread returns the number of unread messages.
- * @param onNews runs when what is new on the board has changed.
+ * @param person the id of the person. @param unseen returns how many elements of others were unseen when the room was
+ * opened: that marked them as seen, also while only the conversation is shown. @param isTabbed returns whether there are tabs. @param unread returns the number of unread messages.
+ * @param onNews runs when what is new on the board has changed. @param isOver returns whether the session has ended.
  */
-export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose, onNews }) {
+export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose, onNews, isOver }) {
   const { roomId } = board;
   let kept = boardNews(person, roomId);
-  const news = newsCounter(kept + unseen);
+  const news = newsCounter(kept);
   let chosen = route().tab ?? lastTab.get(roomId) ?? "chat";
   const badges = TABS.map(() => h("span", { class: "badge", "aria-hidden": "true" }));
   const tabs = TABS.map((id, index) => h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `pane-${id}`, on: { click: () => choose(id) } }, icon(id, 18), t(id), badges[index]));
@@ -39,7 +39,9 @@ export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose, on
   }
 
   function draw() {
-    news.note(board.snapshot);
+    // The end of a session empties the board, and what was new there stays new.
+    if (isOver()) return;
+    news.note(board.snapshot, unseen());
     if (!isTabbed() || chosen === "board") news.clear();
     const counts = [isTabbed() && chosen === "board" ? unread() : 0, news.count];
     // Only what has changed here, because another tab that has the room open keeps its own count.
@@ -72,9 +74,12 @@ export function roomTabs(board, { person, unseen, isTabbed, unread, onChoose, on
  * Counts the elements of others that are new on a board. The first elements that it shows are those that this device had
  * seen before. What the server adds to them was created since, so it may be what `unseen` counts. Once the board is
  * complete, its newest elements of others are the unseen ones, so that one that is deleted counts no more.
+ * @param kept how many were new when the room was closed the last time.
  */
-export function newsCounter(unseen) {
-  let base = unseen;
+export function newsCounter(kept) {
+  let base = kept;
+  let counted = 0;
+  let isSeen = false;
   let known = null;
   let isComplete = false;
   let fresh = new Set();
@@ -82,7 +87,12 @@ export function newsCounter(unseen) {
     get count() {
       return Math.max(base, fresh.size);
     },
-    note({ elements, isVerified }) {
+    note({ elements, isVerified }, unseen) {
+      if (!isSeen && unseen > counted) {
+        base = Math.max(this.count, kept + unseen);
+        counted = unseen;
+        isComplete = false;
+      }
       const ids = new Set(elements.map(({ id }) => id));
       for (const id of fresh) if (!ids.has(id)) fresh.delete(id);
       for (const { id, isOwn } of known ? elements : []) if (!isOwn && !known.has(id)) fresh.add(id);
@@ -94,6 +104,7 @@ export function newsCounter(unseen) {
       isComplete = true;
     },
     clear() {
+      isSeen = true;
       base = 0;
       fresh.clear();
     },

@@ -18,8 +18,6 @@ const TABBED = matchMedia("(max-width: 73.6875em)");
  * @param onNews runs when the badge of its board has changed, or its newest messages have come into view.
  */
 export function roomView(parlor, roomId, onNews) {
-  // Opening the room marks its elements as seen, also while only the conversation is shown.
-  const unseen = parlor.rooms?.get(roomId)?.badges.elements ?? 0;
   const opened = parlor.open(roomId);
   const me = parlor.rooms.userId;
   const room = () => parlor.rooms?.get(roomId);
@@ -51,7 +49,7 @@ export function roomView(parlor, roomId, onNews) {
   board.element.id = "pane-board";
   const body = h("div", { class: "room-body" }, chat.element, board.element);
   const tabs = roomTabs(opened.board, {
-    person: me, unseen, isTabbed: () => TABBED.matches, unread, onNews,
+    person: me, unseen: () => opened.unseenElements, isTabbed: () => TABBED.matches, unread, onNews, isOver: () => parlor.rooms === null,
     onChoose(id) {
       body.dataset.tab = id;
       (id === "chat" ? chat : board).shown();

@@ -43,7 +43,7 @@ export class Account {
     this.outbox = new Outbox({ platform, storage, prefix: `${user.id}/outbox/`, channel, send: (entry) => this.#send(entry) });
     const shared = { platform, server: this.#server, cache: this.#cache, receipts: this.#receipts, ownId: user.id };
     this.drafts = new Drafts({ platform, cache: this.#cache, channel, userId: user.id });
-    this.rooms = new Rooms({ ...shared, onGone: (roomId) => this.#forget(roomId) });
+    this.rooms = new Rooms({ ...shared, channel, onGone: (roomId) => this.#forget(roomId) });
     this.#backing = {
       ...shared,
       outbox: this.outbox,
@@ -155,8 +155,12 @@ export class Account {
       }
     }
     let isOpen = true;
+    const { rooms } = this;
     return Object.freeze({
       roomId,
+      get unseenElements() {
+        return rooms.unseenAtOpening(roomId);
+      },
       conversation: room.conversation,
       board: room.board,
       close: () => {

@@ -54,8 +54,9 @@ export class Cache {
   }
 
   /** Removes a room that the person no longer belongs to. */
-  remove(roomId) {
-    return this.#write([`${roomId}/messages`, `${roomId}/elements`, `drafts/${roomId}`, `drafts/${roomId}/note`].map((name) => [name, undefined]));
+  async remove(roomId) {
+    await this.#write([`${roomId}/messages`, `${roomId}/elements`, `drafts/${roomId}`].map((name) => [name, undefined]));
+    if (!this.#isEnded) await removeAll(this.#storage, `${this.#prefix}drafts/${roomId}/`).catch(() => {});
   }
 
   /** Ends caching. What is cached stays as it is. */

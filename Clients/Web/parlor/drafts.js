@@ -4,7 +4,7 @@ import { Pause } from "./timing.js";
 /** The delay before a write, in milliseconds. What is typed in this time is part of the same write. */
 const PAUSE = 500;
 
-/** What the person is still writing, by a key: a room's id for its message, and `<roomId>/note`. See parlor.d.ts. */
+/** What the person is still writing, by a key: a room's id for its message, and `<roomId>/…` for its board. See parlor.d.ts. */
 export class Drafts extends Observable {
   #platform;
   #cache;

@@ -277,6 +277,8 @@ export class Parlor {
 
 export interface OpenRoom {
   readonly roomId: string;
+  /** How many elements were unseen when the room was opened. It is 0 until that is known, and once it is closed. */
+  readonly unseenElements: number;
   readonly conversation: Conversation;
   readonly board: Board;
   /** Closes the room for one screen. Unsent changes are still sent. It can be called more than once. */
@@ -404,8 +406,8 @@ export class Rooms implements Observable<RoomsSnapshot> {
 // ---- Drafts ---------------------------------------------------------------------------------------------------------
 
 /**
- * What the person is still writing: a message under the id of its room, and a note for the room's board under
- * `<roomId>/note`. What is empty is missing. Drafts are read soon after `start()`, stay on this device until the person
+ * What the person is still writing: a message under the id of its room, and what is written for the room's board under
+ * keys that begin with `<roomId>/`. What is empty is missing. Drafts are read soon after `start()`, stay on this device until the person
  * signs out or loses the room, and are the same in all tabs, except while the person writes in several at once.
  */
 export class Drafts implements Observable<{ readonly [key: string]: string }> {

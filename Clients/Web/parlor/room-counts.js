@@ -21,6 +21,8 @@ export class RoomCounts {
   #open = new Set();
   /** The open rooms in which unseen elements were marked as seen here. */
   #zeroed = new Set();
+  /** How many elements were unseen in each open room when it was opened. An answer may be the first to say so. */
+  #unseenAtOpening = new Map();
 
   constructor(userId) {
     this.#userId = userId;
@@ -36,6 +38,10 @@ export class RoomCounts {
 
   isOpen(roomId) {
     return this.#open.has(roomId);
+  }
+
+  unseenAtOpening(roomId) {
+    return this.#unseenAtOpening.get(roomId) ?? 0;
   }
 
   /**
@@ -75,6 +81,7 @@ export class RoomCounts {
   /** Opens the room: all of its elements are seen. */
   enter(roomId) {
     this.#open.add(roomId);
+    this.#unseenAtOpening.set(roomId, 0);
     this.#change(roomId, (count) => { count.unseenElements = this.#unseen(count.unseenElements, roomId); });
   }
 
@@ -84,6 +91,7 @@ export class RoomCounts {
    */
   leave(roomId) {
     this.#open.delete(roomId);
+    this.#unseenAtOpening.delete(roomId);
     return this.#zeroed.delete(roomId);
   }
 
@@ -143,6 +151,7 @@ export class RoomCounts {
   #unseen(count, roomId) {
     if (!this.#open.has(roomId)) return count;
     if (count > 0) this.#zeroed.add(roomId);
+    this.#unseenAtOpening.set(roomId, Math.max(count, this.unseenAtOpening(roomId)));
     return 0;
   }
 

@@ -19,6 +19,8 @@ const REPEATED = new Set([
   "message:new", "message:deleted", "messages:read", "element:created", "element:updated", "element:deleted", "room:cleared",
   "room:updated", "room:created", "room:badges",
 ]);
+/** The fields of `:global` events that name who did it. */
+const ACTORS = ["senderId", "createdBy", "updatedBy", "deletedBy", "clearedBy"];
 /** The fields of each service. They may be outdated in an answer that names the service in `degraded`. */
 const SERVICE_FIELDS = new Map([["messaging", "messages"], ["elements", "elements"]]);
 
@@ -44,13 +46,13 @@ export class Rooms extends Observable {
   #pendingCreations = new Map();
   /** The rooms that are being left, with true if elements were created there meanwhile. */
   #leaving = new Map();
-  /** The rooms that others have made for the person, who has not opened them here. */
+  /** The rooms that others have made for the person, who has not opened them in this browser, or done anything there. */
   #new = new Set();
   /** New names that the server has not confirmed yet. */
   #renaming = new Map();
   isLoaded = false;
 
-  /** @param backing `{ platform, server, cache, receipts, ownId, onGone(roomId) }` */
+  /** @param backing `{ platform, server, cache, receipts, channel, ownId, onGone(roomId) }` */
   constructor(backing) {
     super();
     this.#backing = backing;
@@ -61,6 +63,7 @@ export class Rooms extends Observable {
     this.#fetching = new RoomsFetching(backing.platform, this.#store, {
       loadAll: () => this.#load(), loadOne: (id) => this.#loadOne(id), onChange: () => this.#show(),
     });
+    backing.channel.listen("opened", ({ userId, roomId }) => userId === this.userId && this.#endNew(roomId));
     const rooms = () => this.snapshot.rooms;
     this.#cacheWriter = new CacheWriter(backing.platform, rooms, () => backing.cache.keepRooms(rooms()));
   }
@@ -158,6 +161,10 @@ export class Rooms extends Observable {
     return this.#counts.has(roomId) ? this.#counts.get(roomId).unreadMessages : null;
   }
 
+  unseenAtOpening(roomId) {
+    return this.#counts.unseenAtOpening(roomId);
+  }
+
   /** Shows the cached rooms, and fetches all rooms. It does not wait for a socket, which may never connect. */
   async loadFirst() {
     const kept = await this.#backing.cache.rooms();
@@ -189,7 +196,8 @@ export class Rooms extends Observable {
   enter(roomId) {
     this.#leaving.delete(roomId);
     this.#counts.enter(roomId);
-    this.#new.delete(roomId);
+    if (this.#new.has(roomId)) this.#backing.channel.post("opened", { userId: this.userId, roomId });
+    this.#endNew(roomId);
     this.#show();
   }
 
@@ -258,6 +266,7 @@ export class Rooms extends Observable {
       && this.#doubts.check(data, this.#counts.get(data.roomId), this.#counts.isOpen(data.roomId));
     const lacksSome = !isOld && this.#counts.apply(name, data);
     if (name === "room:created") this.#noteNew(data.room);
+    if (ACTORS.some((actor) => data[actor] === this.userId)) this.#endNew(data.roomId);
     const roomId = this.#store.apply(name, data);
     if (roomId === null) return;
     this.#doubts.note(name, data);
@@ -296,6 +305,12 @@ export class Rooms extends Observable {
   #notePresence(roomId, userId, isPresent) {
     if (userId === this.userId || !this.#counts.isOpen(roomId) || this.#leaving.has(roomId)) return;
     this.#presence.set(roomId, new Map(this.#presence.get(roomId)).set(userId, isPresent));
+  }
+
+  #endNew(roomId) {
+    if (!this.#new.delete(roomId)) return;
+    this.#show();
+    this.#cacheWriter.writeSoon();
   }
 
   #noteNew({ id, createdBy }) {
