@@ -14,7 +14,8 @@ import Synchronization
 package final class RequestChecks: Sendable {
     private enum Verdict: Sendable {
         case allowed
-        case denied(ServiceError)
+        /// `badCode` is the code that the check gave instead, if no client may get that.
+        case denied(ServiceError, badCode: String? = nil)
         /// There is no valid reply.
         case unanswered(reason: String)
     }
@@ -107,9 +108,10 @@ package final class RequestChecks: Sendable {
                 return .unanswered(reason: "malformed")
             } catch  where error.code == .internal || error.code == .serviceUnavailable {
                 // A code that the gateway does not know is read as `internal`, but it is a denial.
-                let code = payload.json["error"]?["code"]?.string ?? error.code.rawValue
-                guard code == error.code.rawValue else { return .denied(ServiceError(.forbidden, error.message)) }
-                return .unanswered(reason: code)
+                if let badCode = payload.json["error"]?.object?.refusedCode {
+                    return .denied(ServiceError(.forbidden, error.message), badCode: badCode)
+                }
+                return .unanswered(reason: error.code.rawValue)
             } catch {
                 return .denied(error)
             }
@@ -125,26 +127,31 @@ package final class RequestChecks: Sendable {
     private func note(_ verdict: Verdict, of check: ServiceCheck, _ origin: RequestOrigin) {
         switch verdict {
         case .allowed: allowed.add()
-        case .denied: denied.add()
+        case .denied(_, let badCode):
+            denied.add()
+            guard let badCode else { return }
+            warn("a check denies with an error that is not allowed, so clients get `forbidden`", badCode, check, origin)
         case .unanswered(let reason):
             unanswered.add()
-            let subject = check.declaration?.subject ?? ""
-            guard throttle.withLock({ $0.note("\(check.before) \(subject) \(reason)", of: check.service) }) else {
-                return
-            }
-            log.warning(
-                "a check is not answered",
-                [
-                    "name": check.service, "subject": subject, "before": check.before, "reason": reason,
-                    "outcome": check.whenAway.rawValue, "request": origin.id,
-                ])
+            warn("a check is not answered", reason, check, origin)
         }
+    }
+
+    private func warn(_ message: StaticString, _ reason: String, _ check: ServiceCheck, _ origin: RequestOrigin) {
+        let subject = check.declaration?.subject ?? ""
+        guard throttle.withLock({ $0.note("\(check.before) \(subject) \(reason)", of: check.service) }) else { return }
+        log.warning(
+            "\(message)",
+            [
+                "name": check.service, "subject": subject, "before": check.before, "reason": reason,
+                "outcome": check.whenAway.rawValue, "request": origin.id,
+            ])
     }
 
     private func denial(
         _ checks: [ServiceCheck], _ verdicts: [Verdict], _ origin: RequestOrigin
     ) -> ServiceError? {
-        for verdict in verdicts { if case .denied(let error) = verdict { return error } }
+        for verdict in verdicts { if case .denied(let error, _) = verdict { return error } }
         for (check, verdict) in zip(checks, verdicts) {
             if case .unanswered = verdict, check.whenAway == .deny {
                 return ServiceError(.serviceUnavailable, "This cannot be checked right now. Try again in a moment.")

@@ -82,7 +82,9 @@ extension Route {
     init?(_ json: JSONValue) {
         guard let object = json.object, let method = object["method"]?.string, let path = object["path"]?.string,
             let subject = object["subject"]?.string, let needsLogin = object["needsLogin"]?.bool,
-            let answer = object["answer"]?.string.flatMap(Answer.init)
+            let answer = object["answer"]?.string.flatMap(Answer.init),
+            method.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }), path.hasPrefix("/"),
+            subject.isOneSubject, (1...Self.maxBodyBytes).contains(object["maxBody"]?.int ?? 1)
         else { return nil }
         self.init(
             method, path, subject, needsLogin: needsLogin, answer: answer,
@@ -105,7 +107,8 @@ extension SocketEvent {
     }
 
     init?(_ json: JSONValue) {
-        guard let object = json.object, let event = object["event"]?.string, let subject = object["subject"]?.string
+        guard let object = json.object, let event = object["event"]?.string, let subject = object["subject"]?.string,
+            subject.isOneSubject
         else { return nil }
         let copies = object["ackCopies"]?.object?.all.map { (name: $0.name, from: $0.value.string ?? $0.name) } ?? []
         self.init(

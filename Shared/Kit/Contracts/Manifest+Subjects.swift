@@ -9,3 +9,8 @@ extension Manifest {
         return named.first { !$0.hasPrefix("\(service).") }
     }
 }
+
+extension String {
+    /// True for a subject, and false for a pattern of subjects.
+    var isOneSubject: Bool { !isEmpty && !utf8.contains { "*> ".utf8.contains($0) } }
+}

@@ -90,7 +90,7 @@ extension JSONObject {
 }
 
 /// The one error that crosses services. Its message is safe to show to a person: no internals, no one else's data.
-public struct ServiceError: Error, Sendable, Equatable {
+public struct ServiceError: Error, Sendable, Equatable, CustomStringConvertible {
     public let code: ErrorCode
     public let message: String
     /// The seconds after which to try again. The creator of a `rateLimited` error sets it. For `serviceUnavailable` it
@@ -102,6 +102,8 @@ public struct ServiceError: Error, Sendable, Equatable {
         self.message = message
         self.retryAfter = retryAfter ?? (code == .serviceUnavailable ? Self.unavailableFor : nil)
     }
+
+    public var description: String { "\(code.rawValue): \(message)" }
 
     /// The default seconds to wait: about as long as a restart or a full queue lasts.
     private static let unavailableFor = 1

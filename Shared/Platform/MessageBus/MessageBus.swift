@@ -72,7 +72,8 @@ public protocol MessageBus: AnyObject, Sendable {
     /// Returns once all earlier calls have reached the bus: subscriptions are active, events are on their
     /// way.
     ///
-    /// - Throws: `disconnected` if that cannot be known.
+    /// - Throws: `disconnected` if that cannot be known; `refused` if the bus has refused a `respond`, as with
+    ///   the token of another service. NATS does not report that.
     func flush() async throws(BusError)
 
     /// Drains: accepts no more requests, waits for those in progress in either direction (each ends by its

@@ -89,6 +89,7 @@ extension FuzzTarget {
         case .pong: "pong"
         case .servers(let servers): "servers \(servers.map(\.description).joined(separator: " "))"
         case .complaint(let text): "complaint \(text)"
+        case .subscriptionRefused(let id, let text): "refused \(id) \(text)"
         case .malformed(let address): "malformed \(text(of: address))"
         }
     }

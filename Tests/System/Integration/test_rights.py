@@ -175,6 +175,16 @@ def test_a_service_with_its_own_token_cannot_be_another(start):
     until(lambda: '"forbidden"' in parlor.process.log(), what="a line of the log")
 
 
+def test_a_service_with_the_token_of_another_does_not_start(tmp_path, start):
+    parlor = start("separate")
+    bus = (parlor.data / "bus.url").read_text().strip()
+    done = subprocess.run(
+        [binaries() / "parlor-rooms", "--bus", bus, "--bus-token-file", parlor.data / "bus/push.token", "--data", tmp_path],
+        capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
+    assert done.returncode == 1 and "ready" not in done.stdout
+    assert "may not serve" in done.stderr.splitlines()[-1]
+
+
 def test_further_peers_come_with_a_file_and_a_table_with_its_tokens(tmp_path, start):
     def refusal(*flags) -> str:
         done = subprocess.run(

@@ -61,6 +61,22 @@ struct ContractsTests {
     }
 
     @Test(
+        "a route or event that could never be served is skipped, and named",
+        arguments: [
+            #""routes":[{"method":"get","path":"/x","subject":"x.y","needsLogin":true,"answer":"plain"}]"#,
+            #""routes":[{"method":"GET","path":"x","subject":"x.y","needsLogin":true,"answer":"plain"}]"#,
+            #""routes":[{"method":"GET","path":"/x","subject":"x.>","needsLogin":true,"answer":"plain"}]"#,
+            #""routes":[{"method":"GET","path":"/x","subject":"x.y","needsLogin":true,"answer":"plain","maxBody":-1}]"#,
+            #""socketEvents":[{"event":"x:y","subject":"x.*"}]"#, #""checks":[{"before":"y.do","subject":""}]"#,
+        ])
+    func skipped(part: String) throws {
+        let json = try JSONValue(parsing: #"{"service":"x",\#(part)}"#)
+        let manifest = try #require(Manifest(json))
+        #expect(manifest.routes.isEmpty && manifest.socketEvents.isEmpty && manifest.checks.isEmpty)
+        #expect(Manifest.skippedPart(of: json)?.hasPrefix("a part of `") == true)
+    }
+
+    @Test(
         "a check without a deadline has 500 ms, and one out of range the nearest; without a valid `whenAway` it denies")
     func checks() throws {
         func check(_ rest: String) throws -> RequestCheck? {

@@ -77,6 +77,16 @@ struct ConfigurationTests {
         #expect(try Self.read([], environment: ["WORKERS": text])[Self.workers] == (text == "3" ? 3 : nil))
     }
 
+    @Test("parts of a program share a setting, and two different ones of one name stop the start")
+    func shared() throws {
+        var settings: [any AnySetting] = [Self.busPort]
+        try settings.add(Self.busPort)
+        #expect(settings.count == 1)
+        let other = Setting("BUS_PORT", .onOrOff, default: "on", "Whether there is one")
+        let refusal = ConfigurationError.malformed("two parts of this program have a setting BUS_PORT: rename one")
+        #expect(throws: refusal) { try settings.add(other) }
+    }
+
     @Test("a setting that endangers data needs TESTING=on")
     func faults() throws {
         let error = #expect(throws: ConfigurationError.self) { try Self.read(["--crash-at", "after-commit:3"]) }

@@ -98,6 +98,7 @@ struct HostHarness: SuiteHarness {
 struct TestService: Service {
     static let name = "test"
     static let migrations: [Migration] = []
+    static let peer = BusPeer.service(name, requests: [Subject.membership])
 
     let life: Collector<String>
     static let log: LogContents = .clientEvents

@@ -34,6 +34,11 @@ private struct WithoutTable: MistakenService {
     init(_ context: ServiceContext) { Self.follow(context) }
 }
 
+private struct WithoutMembership: MistakenService {
+    init(_ context: ServiceContext) {}
+    func register(in requests: inout RequestTable) { requests.onRoom("index.list") { _ in Reply() } }
+}
+
 private struct WithGap: MistakenService {
     static let migrations = [LogPositionsStore.migration(version: 2)]
     init(_ context: ServiceContext) {}
@@ -64,6 +69,15 @@ struct ServiceMistakesTests {
             "index follows a log, and its migrations lack LogPositionsStore.migration(version:)",
             await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
                 _ = try ServiceHarness<WithoutTable>()
+            })
+    }
+
+    @Test("requests in rooms without the right to ask for their people")
+    func rooms() async {
+        expectMessage(
+            "index registers with `onRoom`, so its `peer` has to request rooms.membership",
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                _ = try ServiceHarness<WithoutMembership>()
             })
     }
 

@@ -8,6 +8,7 @@ import ParlorStorage
 /// code for it.
 struct PollsService: Service {
     static let name = "polls"
+    static let peer = BusPeer.service(name, requests: [Subject.membership])
     static let migrations = [
         Migration(
             version: 1, name: "votes",

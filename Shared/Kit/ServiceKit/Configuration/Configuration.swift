@@ -54,6 +54,18 @@ public struct Configuration: Sendable {
     }
 }
 
+extension [any AnySetting] {
+    /// Adds a setting, unless another part of the program has the same one already.
+    ///
+    /// - Throws: `ConfigurationError` if there is another one of this name: its value may not be of the same type.
+    mutating func add(_ setting: any AnySetting) throws(ConfigurationError) {
+        guard let known = first(where: { $0.name == setting.name }) else { return append(setting) }
+        guard (known.help, known.defaultText) == (setting.help, setting.defaultText) else {
+            throw .malformed("two parts of this program have a setting \(setting.name): rename one")
+        }
+    }
+}
+
 /// The reason why a program does not start. Its description is the line that the operator sees.
 public enum ConfigurationError: Error, Equatable, CustomStringConvertible {
     case inquiry(Inquiry)

@@ -69,11 +69,8 @@ public struct Program: Sendable {
         }
         var settings: [any AnySetting] = []
         if case .configured = bus { settings += [Setting.bus, Setting.busTokenFile] as [any AnySetting] }
-        for setting in components.flatMap(\.settings) + Self.settings
-        where !settings.contains(where: { $0.name == setting.name }) {
-            settings.append(setting)
-        }
         do throws(ConfigurationError) {
+            for setting in components.flatMap(\.settings) + Self.settings { try settings.add(setting) }
             let configuration = try Configuration(
                 settings, arguments: arguments, environment: Self.environment)
             await run(configuration)

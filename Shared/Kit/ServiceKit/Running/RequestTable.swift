@@ -58,8 +58,10 @@ public struct RequestTable: Sendable {
     }
 
     /// Registers a handler for requests with a `roomId`. It is called once the room's participants are known,
-    /// and only if the caller is one of them. One sender's requests in a room start in the order they were
-    /// sent, so writes that are queued before the handler's first suspension are queued in that order.
+    /// and only if the caller is one of them. The service's `peer` has to have `requests: [Subject.membership]`.
+    ///
+    /// One sender's requests in a room start in the order they were sent, so writes that are queued before the handler's
+    /// first suspension are queued in that order.
     public mutating func onRoom(_ endpoint: Endpoint, _ handler: @escaping RoomHandler) {
         add(endpoint, .inRoom(handler))
     }
@@ -151,6 +153,9 @@ public struct RequestTable: Sendable {
     mutating func answerLogPages(from log: EventLog) {
         add(Endpoint(Subject.logPage(of: service.logID)), .logPage(log))
     }
+
+    /// True if there is an endpoint for which the rooms service is asked who is in the room.
+    var asksForRooms: Bool { entries.contains { if case .inRoom = $0.entry { true } else { false } } }
 
     /// The description of the service with these endpoints.
     var description: ServiceDescription {

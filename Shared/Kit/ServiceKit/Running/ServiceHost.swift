@@ -38,6 +38,13 @@ public final class ServiceHost: Sendable {
         self.group = group
         name = type(of: service).name
         table = service.requests
+        // Within one process nothing checks rights, and the mistake would show only once the service runs separately.
+        let mayAsk =
+            Subject.membership.hasPrefix("\(name).")
+            || type(of: service).peer.rights.request.contains(Subject.membership)
+        guard mayAsk || !table.asksForRooms else {
+            fatalError("\(name) registers with `onRoom`, so its `peer` has to request \(Subject.membership)")
+        }
         publisher = LogPublisher(
             table.manifest, of: context.database, on: context.bus, log: context.log, every: interval)
         pruning = LogPruning(context.database, clock: context.clock, log: context.log)

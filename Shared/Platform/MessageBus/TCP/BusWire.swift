@@ -47,6 +47,8 @@ enum BrokerMessage {
     case servers([BusAddress])
     /// The broker's complaint about an earlier line.
     case complaint(String)
+    /// The broker's refusal of a subscription. NATS does not say which one it refuses: that is a complaint.
+    case subscriptionRefused(UInt64, String)
     /// An invalid message. It was a request if it has an address to reply to.
     case malformed(ReplyAddress?)
 }

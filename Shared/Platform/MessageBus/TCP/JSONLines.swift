@@ -98,7 +98,8 @@ struct JSONLinesReader: BusReader {
         case .err:
             let error = BusError(
                 code: bytes.string(at: line.code) ?? "", message: bytes.string(at: line.message) ?? "")
-            return line.id.map { .reply(id: $0, .failure(error)) } ?? .complaint("\(error)")
+            if let id = line.id { return .reply(id: id, .failure(error)) }
+            return line.sub.map { .subscriptionRefused($0, "\(error)") } ?? .complaint("\(error)")
         case .ping:
             var pong: [UInt8] = []
             LineWriter.pong(to: &pong)

@@ -200,9 +200,14 @@ final class TCPBusLink: Sendable {
         case .reply(let id, let result):
             state.withLock { $0.takeAsked(id) }?.completion(result.map { $0 as any BusPayload })
             drained()
-        case .pong: state.withLock { $0.pongs.isEmpty ? nil : $0.pongs.removeFirst() }?(.success(()))
+        case .pong:
+            let (pong, refusal) = state.withLock { ($0.pongs.isEmpty ? nil : $0.pongs.removeFirst(), $0.refusedToServe) }
+            pong?(refusal.map { .failure(.refused($0)) } ?? .success(()))
         case .servers(let addresses): state.withLock { $0.servers.learn(addresses) }
         case .complaint(let text): warn("the bus says: \(text)")
+        case .subscriptionRefused(let id, let text):
+            warn("the bus says: \(text)")
+            state.withLock { if case .requests = $0.subscriptions[id] { $0.refusedToServe = text } }
         case .malformed(let address):
             countMalformed()
             if let address { giveBack(address, .refused("malformed")) }

@@ -65,6 +65,9 @@ struct TCPBusState {
     /// The callbacks of pings. The broker answers pings in order.
     var pongs: [@Sendable (Result<Void, BusError>) -> Void] = []
 
+    /// The broker's reason, if since the last connection it has refused to let this peer serve something.
+    var refusedToServe: String?
+
     var firstConnection: FirstConnection?
     var backoff = Backoff()
     /// The warnings since the last connection.
@@ -167,6 +170,7 @@ struct TCPBusState {
         isFlushing = false
         backoff.reset()
         warnings = []
+        refusedToServe = nil
         for (id, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
             wire.subscribe(id, subscription, to: &outgoing)
         }

@@ -210,6 +210,8 @@ struct RequestCheckTests {
             #expect(
                 try await client.ask("chat:send", #"{"roomId":"r"}"#)["error"]?.text
                     == #"{"code":"forbidden","message":"Not so.","retryable":false}"#)
+            let line = try #require(harness.log.lines.first { $0.contains("a check denies with an error") })
+            #expect(line.contains("code no_cheating, status none") && line.contains("guard.check"))
         }
     }
 
