@@ -5,7 +5,7 @@ extension RoomsClient {
     public func openBoard(_ room: Room) -> Board {
         let conversation = open(room)
         let board = makeBoard(of: room.id)
-        board.isRoomJoined = { [weak conversation] in conversation?.isJoined ?? false }
+        board.isRoomJoined = { [weak conversation] in conversation?.loading.isJoined ?? false }
         board.closeRoom = { [weak self, weak conversation] in
             if let conversation { await self?.close(conversation) }
         }

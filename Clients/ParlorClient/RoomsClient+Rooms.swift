@@ -15,11 +15,12 @@ extension RoomsClient {
                 backing: backing, settings: conversationSettings)
         if isSignedOut { return conversation }
         conversation.onUnknownRoom = { [weak rooms] in rooms?.check(room.id) }
-        conversation.unreadCount = { [counts = rooms.counts] in counts.latest(of: room.id)?.unreadMessages }
+        conversation.reader.unreadCount = { [counts = rooms.counts] in counts.latest(of: room.id)?.unreadMessages }
         open[room.id] = conversation
         screens[room.id, default: 0] += 1
         if screens[room.id] == 1 {
-            conversation.unreadAtOpening = rooms.counts.latest(of: room.id)?.unreadMessages ?? room.badges.messages
+            conversation.loader.unreadAtOpening =
+                rooms.counts.latest(of: room.id)?.unreadMessages ?? room.badges.messages
             rooms.enter(room.id)
         }
         conversation.beginVisit()
@@ -61,9 +62,9 @@ extension RoomsClient {
         if let board = boards[roomID] { return board }
         let board = Board(
             roomID: roomID, ownID: user.id, isBehind: isBehind, server: stoppableAPI, files: boardFiles, clock: clock)
-        board.log = log
-        board.onUnknownRoom = { [weak rooms] in rooms?.check(roomID) }
-        board.onSent = { [weak self, weak board] in
+        board.sender.log = log
+        board.sender.onUnknownRoom = { [weak rooms] in rooms?.check(roomID) }
+        board.sender.onSent = { [weak self, weak board] in
             // A board that was made to send the changes of an earlier run is not needed any more.
             guard let board, board.isSpare else { return }
             Task {

@@ -221,7 +221,7 @@ public final class RoomsClient {
     public func stop() async {
         _ = nextGeneration()
         // The app may end, so moves that wait for the next position of a drag wait no longer.
-        for board in boards.values { board.releaseMoves() }
+        for board in boards.values { board.sender.releaseMoves() }
         access.close()
         await order { await $0.stop() }
     }
@@ -261,7 +261,7 @@ public final class RoomsClient {
                     group.addTask { await tokens.settle() }
                     guard mayAsk else { return }
                     group.addTask { await outbox.settle() }
-                    for board in boards { group.addTask { await board.settle() } }
+                    for board in boards { group.addTask { await board.sender.settle() } }
                 }
             }
         } catch {

@@ -10,80 +10,42 @@ import Observation
 public final class Board {
     public let roomID: String
     /// The items, oldest first.
-    public private(set) var items: [BoardItem] = []
+    public var items: [BoardItem] { contents.items }
     /// The person's content that the server did not store, because others had changed or deleted the element first. Each
     /// conflict stays on disk until ``resolve(_:overwriting:)``, or until the person deletes the element.
-    public private(set) var conflicts: [BoardConflict] = []
+    public var conflicts: [BoardConflict] { contents.conflicts }
     /// True if everything shown has been fetched, and later changes arrive as events because the room is joined.
-    public var isVerified: Bool { isFetched && !isBehind && isRoomJoined() }
+    public var isVerified: Bool { loading.isFetched && !loading.isBehind && isRoomJoined() }
     /// True while elements are being fetched.
-    public private(set) var isLoading = false
+    public var isLoading: Bool { loading.isLoading }
     /// Why the last fetch failed; nil if it succeeded. The items stay, unless the room is gone (`room_not_found`) or
     /// the person has signed out.
-    public private(set) var failure: ClientFailure?
+    public var failure: ClientFailure? { loading.failure }
     /// The number of changes that the server has not confirmed, including refused ones.
-    public private(set) var unsentCount = 0
+    public var unsentCount: Int { contents.unsentCount }
     /// Why changes cannot be read or stored on disk; nil if they can. While this is set, changes that are not on disk
     /// are lost when the app ends.
-    public private(set) var keepFailure: String?
+    public var keepFailure: String? { keeper.failure }
     /// A file with earlier changes that this version of the library cannot read; nil if there is none.
-    public private(set) var setAside: URL?
+    public var setAside: URL? { keeper.setAside }
 
-    private var isFetched = false
-    private var isBehind: Bool
-    /// The number of calls of ``load()``. A fetch that began before the last call may lack changes that this call is to
-    /// fetch.
-    @ObservationIgnored private var wantedFetches = 0
-    /// The number of calls of ``clear()`` that are not answered yet. No change is sent meanwhile.
-    @ObservationIgnored var clearings = 0
-    /// The number of times that the room was cleared.
-    @ObservationIgnored private(set) var clears = 0
-    /// Logs refused changes.
-    @ObservationIgnored var log = ClientLog.none
     /// Returns true if the conversation, which joins the room for the board, has joined it.
     @ObservationIgnored var isRoomJoined: @MainActor () -> Bool = { true }
     /// Closes the conversation that was opened with the board, and no later one: after a loss of the room, another
     /// conversation may be open.
     @ObservationIgnored var closeRoom: @MainActor () async -> Void = {}
-    /// Called if the server refuses a change because it does not know the room.
-    @ObservationIgnored var onUnknownRoom: @MainActor () -> Void = {}
-    /// Called when no change is left to send, or none can be sent.
-    @ObservationIgnored var onSent: @MainActor () -> Void = {}
-    @ObservationIgnored var state: BoardState
-    @ObservationIgnored let server: any ElementServer
-    @ObservationIgnored private let files: BoardFiles
-    @ObservationIgnored let clock: any ClientClock
-    @ObservationIgnored let makeID: @Sendable () -> String
-    @ObservationIgnored let random: @Sendable () -> Double
-    /// True once the changes of an earlier process have been read. Until then no change is sent, because the stored
-    /// ones come first. None is written, because a write would overwrite the stored ones.
-    @ObservationIgnored private(set) var isRestored = false
-    @ObservationIgnored private var restoring: Task<Void, Never>?
-    @ObservationIgnored private var loading: Task<Void, Never>?
-    @ObservationIgnored private var retrying: Task<Void, Never>?
-    /// The pauses between attempts to fetch.
-    @ObservationIgnored private var fetchBackoff = Backoff(from: .seconds(5))
-    @ObservationIgnored var sending: Task<Void, Never>?
-    /// The pause before waiting moves are sent.
-    @ObservationIgnored var moving: Task<Void, Never>?
-    @ObservationIgnored var pause: Task<Void, any Error>?
-    /// The pause that the server asked for after the last attempt.
-    @ObservationIgnored var retryAfter: Duration?
-    @ObservationIgnored private var writing: Task<Void, Never>?
-    @ObservationIgnored private var areChangesWritten = true
-    @ObservationIgnored private var keeping: Task<Void, Never>?
-    /// The pause before changes are shown together.
-    @ObservationIgnored private var showing: Task<Void, Never>?
-    @ObservationIgnored private(set) var isEnded = false
+    @ObservationIgnored let sender: BoardSender
+    @ObservationIgnored private let contents: BoardContents
+    @ObservationIgnored private let loading: Loading
+    @ObservationIgnored let keeper: BoardKeeper
+    @ObservationIgnored private let server: any ElementServer
+    @ObservationIgnored private let clock: any ClientClock
+    @ObservationIgnored private let makeID: @Sendable () -> String
     /// The number of screens that show the board. While it is 0, only a conflict, ``refresh()`` and ``clear()`` fetch.
     @ObservationIgnored private var screens = 0
 
-    /// The pause before missed events that are replayed are shown, unless the replay ends earlier.
-    private static let catchUpPause: Duration = .milliseconds(100)
     /// The server's maximum size of a page of elements.
     private static let pageSize = 500
-    /// The delay before changed elements are written to the cache: changes within it are written together.
-    private static let cachePause: Duration = .milliseconds(500)
 
     init(
         roomID: String, ownID: String, isBehind: Bool, server: any ElementServer, files: BoardFiles,
@@ -91,14 +53,29 @@ public final class Board {
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {
         self.roomID = roomID
-        self.isBehind = isBehind
         self.server = server
-        self.files = files
         self.clock = clock
         self.makeID = makeID
-        self.random = random
-        state = BoardState(roomID: roomID, ownID: ownID)
-        beginRestoring()
+        contents = BoardContents(BoardState(roomID: roomID, ownID: ownID), clock: clock)
+        loading = Loading(
+            isBehind: isBehind, isOpen: false, backoff: Backoff(from: .seconds(5)), clock: clock, random: random)
+        keeper = BoardKeeper(roomID: roomID, contents: contents, loading: loading, files: files, clock: clock)
+        sender = BoardSender(
+            roomID: roomID, contents: contents, keeper: keeper, loading: loading, server: server, clock: clock,
+            random: random)
+        connectParts()
+        keeper.beginRestoring()
+    }
+
+    private func connectParts() {
+        // `weak`: the parts hold each other.
+        contents.onChange = { [weak keeper] in keeper?.note($0) }
+        keeper.onRestored = { [weak sender] in sender?.send() }
+        sender.onOutdated = { [weak self] in self?.loadIfShown() }
+        loading.fetch = { [weak self] in
+            try await self?.fetch()
+            return nil
+        }
     }
 
     public subscript(id: BoardItem.ID) -> BoardItem? { items.first { $0.id == id } }
@@ -110,18 +87,18 @@ public final class Board {
         switch update {
         case .connecting: break
         case .connected:
-            pause?.cancel()
-            if !isFetched, isShown { load() }
+            sender.endPause()
+            if !loading.isFetched { loadIfShown() }
             // A running send loop may have failed to read the stored changes. It ends without another attempt, so they
             // are read here.
-            beginRestoring()
-            send()
+            keeper.beginRestoring()
+            sender.send()
         case .refusedRoom, .joined: break
         case .recovered(let isWhole):
-            isBehind = false
-            show()
-            if !isWhole || !isFetched, isShown { load() }
-        case .disconnected: isBehind = true
+            loading.isBehind = false
+            contents.show()
+            if !isWhole || !loading.isFetched { loadIfShown() }
+        case .disconnected: loading.isBehind = true
         case .event(let event): apply(event)
         }
     }
@@ -130,60 +107,56 @@ public final class Board {
         switch event {
         case .elementCreated(let element) where element.roomID == roomID,
             .elementUpdated(let element) where element.roomID == roomID:
-            changeSoon { $0.put(element) }
-        case .elementDeleted(roomID, let id, _): changeSoon { $0.remove(id) }
+            change { $0.put(element) }
+        case .elementDeleted(roomID, let id, _): change { $0.remove(id) }
         case .roomCleared(roomID, _):
-            clears += 1
-            changeSoon { $0.removeAll() }
+            sender.noteCleared()
+            change { $0.removeAll() }
             // Pages that are being fetched may be older than the clearing.
-            if isShown || loading != nil { load() }
+            if isShown || loading.isLoading { load() }
         default: break
         }
     }
 
+    /// Applies an event.
+    private func change(_ body: (inout BoardState) -> Void) {
+        if loading.isBehind { contents.changeSoon(body) } else { contents.change(body) }
+    }
+
     /// Fetches all elements. Returns when the fetch has ended; ``failure`` then says whether it failed.
-    public func refresh() async {
-        load()
-        await loading?.value
-    }
+    public func refresh() async { if !contents.isEnded { await loading.refresh() } }
 
-    /// Starts a fetch, or lets another one follow the fetch that is running.
-    func load() {
-        guard !isEnded else { return }
-        retrying?.cancel()
-        wantedFetches += 1
-        guard loading == nil else { return }
-        isLoading = true
-        loading = Task {
-            await restore()
-            var wanted: Int
+    private func load() { if !contents.isEnded { loading.begin() } }
+
+    private func loadIfShown() { if isShown { load() } }
+
+    private func fetch() async throws {
+        let asked = loading.epoch
+        await keeper.restore()
+        guard loading.epoch == asked else { return }
+        contents.change { $0.beginLoad() }
+        var elements: [Element] = []
+        var cursor: String?
+        do {
             repeat {
-                wanted = wantedFetches
-                await fetch()
-            } while wanted != wantedFetches && !isEnded
-            isLoading = false
-            loading = nil
-            loadLater()
+                let page = try await server.elements(in: roomID, limit: Self.pageSize, cursor: cursor)
+                guard loading.epoch == asked else { return }
+                elements += page.items
+                cursor = page.next
+            } while cursor != nil
+            contents.change { $0.finishLoad(with: elements) }
+        } catch {
+            if loading.epoch == asked { contents.change { $0.abandonLoad() } }
+            throw error
         }
     }
 
-    /// Fetches again after a pause, if a screen shows the board and the last fetch failed.
-    private func loadLater() {
-        guard let failure else { return fetchBackoff.reset() }
-        // If the loss of the room is confirmed, the board ends. Otherwise the answer was wrong.
-        guard isShown, !isEnded, failure.isRetryable || failure.isRoomGone else { return }
-        let wait = fetchBackoff.next(random: random(), atLeast: failure.retryAfter)
-        retrying = Task { [weak self, clock] in
-            // A fetch for another reason, and the closing of the last screen, cancel this.
-            do { try await clock.sleep(for: wait) } catch { return }
-            guard !Task.isCancelled else { return }
-            self?.load()
-        }
-    }
+    // MARK: Screens
 
     /// Notes that a screen shows the board.
     func noteOpened() {
         screens += 1
+        loading.noteOpened()
         // A running fetch that settles a conflict may have begun before the room was joined.
         if screens == 1 || !isLoading { load() }
     }
@@ -191,171 +164,23 @@ public final class Board {
     /// Notes that a screen closed. When no screen is left, events may stop, so the next opening fetches everything.
     func noteClosed() {
         screens = max(0, screens - 1)
-        guard !isShown else { return }
-        retrying?.cancel()
-        isFetched = false
+        if !isShown { loading.noteClosed() }
     }
 
-    var isShown: Bool { screens > 0 }
+    private var isShown: Bool { screens > 0 }
     /// True if this object can be dropped: no screen shows it, and it has neither unsent changes nor conflicts. A
     /// board that could not read its stored changes is still needed, to send them after the next connect.
     var isSpare: Bool { !isShown && isRestored && unsentCount == 0 && conflicts.isEmpty }
+    /// True once the changes of an earlier process have been read.
+    var isRestored: Bool { keeper.isRestored }
 
-    private func fetch() async {
-        change { $0.beginLoad() }
-        var elements: [Element] = []
-        var cursor: String?
-        do {
-            repeat {
-                let page = try await server.elements(in: roomID, limit: Self.pageSize, cursor: cursor)
-                elements += page.items
-                cursor = page.next
-            } while cursor != nil
-            guard !isEnded else { return }
-            change { $0.finishLoad(with: elements) }
-            (isFetched, failure) = (isShown, nil)
-        } catch {
-            guard !isEnded else { return }
-            change { $0.abandonLoad() }
-            failure = ClientFailure(error)
-        }
-    }
-
-    // MARK: Keeping
-
-    /// Reads the data of an earlier process, once. Returns when that has succeeded or failed. After a failure, for
-    /// example because the device is locked, the next change, fetch or connect tries again.
-    func restore() async {
-        beginRestoring()
-        await restoring?.value
-    }
-
-    private func beginRestoring() {
-        guard !isRestored, restoring == nil, !isEnded else { return }
-        restoring = Task {
-            await readKept()
-            restoring = nil
-        }
-    }
-
-    private func readKept() async {
-        do {
-            let kept = try await files.read(roomID)
-            guard !isEnded else { return }
-            // Fetched elements are newer than the cache.
-            change { $0.restore(isFetched ? [] : kept.elements, kept.operations, kept.conflicts) }
-            isRestored = true
-            if let file = kept.setAside { setAside = file }
-            noteKeeping(nil)
-            // Some changes were made before the file could be read.
-            if state.operations != kept.operations || state.conflicts != kept.conflicts { keepChanges() }
-            if !state.operations.isEmpty { send() }
-        } catch {
-            noteKeeping(error)
-        }
-    }
-
-    private func noteKeeping(_ error: (any Error)?) {
-        let failure = error?.localizedDescription
-        if keepFailure != failure { keepFailure = failure }
-    }
-
-    func act(_ body: (inout BoardState) -> Void) {
-        guard !isEnded else { return }
-        change(body)
-        send()
-    }
-
-    /// Changes the state, and shows and stores the result. All changes go through this or `changeSoon`, except for
-    /// `takeNext()` in `send()`, which marks the change that is being sent.
-    func change(_ body: (inout BoardState) -> Void) {
-        update(body)
-        show()
-    }
-
-    /// Changes the state by an event. While missed events are replayed, their changes are shown together, because each
-    /// showing looks at all elements.
-    private func changeSoon(_ body: (inout BoardState) -> Void) {
-        guard isBehind else { return change(body) }
-        update(body)
-        guard showing == nil else { return }
-        showing = Task { [weak self, clock] in
-            // Cancelled if something else shows the changes first.
-            do { try await clock.sleep(for: Self.catchUpPause) } catch { return }
-            self?.show()
-        }
-    }
-
-    private func update(_ body: (inout BoardState) -> Void) {
-        guard !isEnded else { return }
-        let before = (operations: state.operations, conflicts: state.conflicts, version: state.elementsVersion)
-        body(&state)
-        // A write before the file was read would overwrite it.
-        if isRestored, isChanged(since: before.operations) || state.conflicts != before.conflicts { keepChanges() }
-        if restoring == nil, state.elementsVersion != before.version { keepElementsSoon() }
-    }
-
-    /// Shows all changes made so far.
-    private func show() {
-        showing?.cancel()
-        showing = nil
-        guard !isEnded else { return }
-        let shown = state.items
-        if items != shown { items = shown }
-        if conflicts != state.conflicts { conflicts = state.conflicts }
-        if unsentCount != state.operations.count { unsentCount = state.operations.count }
-    }
-
-    /// True if a change has to be written. A move that waits for the next position is not written yet.
-    private func isChanged(since before: [BoardOperation]) -> Bool {
-        let held = state.heldMoves
-        guard !held.isEmpty else { return state.operations != before }
-        return state.operations.filter { !held.contains($0.id) } != before.filter { !held.contains($0.id) }
-    }
-
-    /// Writes the changes, once those of an earlier process have been read.
-    func keepChangesIfRestored() { if isRestored { keepChanges() } }
-
-    /// Writes the changes. If more are made during a write, another write follows.
-    private func keepChanges() {
-        areChangesWritten = false
-        guard writing == nil else { return }
-        writing = Task {
-            while !areChangesWritten {
-                areChangesWritten = true
-                do {
-                    try await files.keep(state.operations, state.conflicts, of: roomID)
-                    noteKeeping(nil)
-                } catch {
-                    noteKeeping(error)
-                }
-            }
-            writing = nil
-        }
-    }
-
-    private func keepElementsSoon() {
-        guard keeping == nil else { return }
-        keeping = Task { [weak self, clock] in
-            // A cancelled sleep means that the elements are written now.
-            try? await clock.sleep(for: Self.cachePause)
-            guard let self else { return }
-            keeping = nil
-            guard !isEnded else { return }
-            await files.keep(Array(state.elements.values), of: roomID)
-        }
-    }
+    // MARK: Ends
 
     /// Writes what waits to be written, and returns when that is done.
     func keepAll() async {
-        await restore()
-        releaseMoves()
-        // The disk may have been full at the last attempt, and have space now.
-        if keepFailure != nil, isRestored, !isEnded { keepChanges() }
-        await writing?.value
-        guard keeping != nil else { return }
-        keeping?.cancel()
-        await keeping?.value
+        await keeper.restore()
+        sender.releaseMoves()
+        await keeper.keepAll()
     }
 
     /// Ends the board, because the person lost the room or signed out, or the client is gone. A write in progress ends
@@ -366,12 +191,99 @@ public final class Board {
     ///
     /// - Parameter reason: the board's ``failure`` from now on; nil to keep the one that it has.
     func end(because reason: ClientFailure? = nil) async {
-        (isEnded, isFetched) = (true, false)
-        if let reason { failure = reason }
-        for task in [retrying, keeping, moving, showing] { task?.cancel() }
-        pause?.cancel()
-        (items, conflicts, unsentCount) = ([], [], 0)
-        await writing?.value
-        await keeping?.value
+        contents.end()
+        loading.end()
+        sender.end()
+        if let reason { loading.failure = reason }
+        await keeper.end()
+    }
+}
+
+// The person's own changes. Each is shown at once, and sent when the server can be reached.
+extension Board {
+    /// Creates an element on the board.
+    ///
+    /// - Parameters:
+    ///   - type: `note`, `image`, `link`, or an app's own type: `[a-z][a-z0-9_-]{0,31}`.
+    ///   - content: a JSON object of at most 64 KiB.
+    /// - Returns: the item's id, which stays the same when the server stores the element. It is nil, and nothing is
+    ///   created, if the room is gone, or after a sign-out. ``failure`` then says so.
+    @discardableResult
+    public func create(type: String, content: JSON, at position: Element.Position? = nil) -> BoardItem.ID? {
+        if contents.isEnded { return nil }
+        let tempID = makeID()
+        act { $0.create(tempID, type: type, content: content, position: position, at: clock.now) }
+        return tempID
+    }
+
+    /// Replaces an item's content.
+    ///
+    /// The edit is based on the content that is shown when this is called. If others have changed or deleted the element
+    /// since then, that stays, and ``conflicts`` has this content.
+    ///
+    /// Does nothing for an element whose content is not whole (``Element/isContentWhole``).
+    public func edit(_ id: BoardItem.ID, content: JSON) {
+        let shown = self[id]?.element
+        guard shown?.isContentWhole != false else { return }
+        act { $0.edit($0.elementID(of: id), content: content, shown: shown?.version) }
+    }
+
+    /// Moves an item, or removes its position if `position` is nil.
+    ///
+    /// An app may call this for every position of a drag: the item is shown there at once, and the latest position is
+    /// sent and stored at most ten times a second. If others move the item too, the last move wins.
+    public func move(_ id: BoardItem.ID, to position: Element.Position?) {
+        act { $0.move($0.elementID(of: id), to: position) }
+        sender.holdMoves()
+    }
+
+    /// Deletes an item for everyone, and drops its unsent changes and its conflict.
+    public func delete(_ id: BoardItem.ID) { act { $0.delete($0.elementID(of: id)) } }
+
+    /// Deletes all elements of the room for everyone, and drops the changes and conflicts from before this call.
+    ///
+    /// The request is sent once and not retried later: a late deletion would remove elements that were never shown
+    /// here. Elements that are created here during the call stay: changes made meanwhile are sent after it.
+    ///
+    /// - Throws: `ClientFailure` or `CancellationError`; unsent changes then stay.
+    public func clear() async throws {
+        if contents.isEnded { throw failure ?? ClientFailure.stopped }
+        await keeper.restore()
+        let (earlier, known) = (Set(contents.state.operations.map(\.id)), contents.state.knownIDs)
+        // A change that is sent meanwhile could reach the server before the clearing, or bring an element back after it.
+        try await sender.holding {
+            _ = try await server.clear(roomID)
+            act { state in
+                state.discard(earlier)
+                state.dropConflicts(of: known)
+            }
+            // This fetch removes the cleared elements even if no event arrives, and keeps those that others created
+            // since.
+            load()
+        }
+    }
+
+    /// Sends the refused changes of an item again.
+    public func retry(_ id: BoardItem.ID) {
+        act { $0.retry($0.elementID(of: id)) }
+        sender.endPause()
+    }
+
+    /// Drops the unsent and refused changes of an item, except one that is being sent.
+    public func discard(_ id: BoardItem.ID) { act { $0.discard($0.elementID(of: id)) } }
+
+    /// Settles a conflict.
+    ///
+    /// - Parameter overwriting: true to send the person's content again, which replaces that of the others, or creates
+    ///   an element in place of a deleted one; false to drop the person's content.
+    public func resolve(_ id: BoardConflict.ID, overwriting: Bool) {
+        let (tempID, now) = (makeID(), clock.now)
+        act { $0.resolve(id, overwriting: overwriting, tempID: tempID, at: now) }
+    }
+
+    private func act(_ body: (inout BoardState) -> Void) {
+        guard !contents.isEnded else { return }
+        contents.change(body)
+        sender.send()
     }
 }

@@ -72,89 +72,43 @@ public final class Conversation {
     public let ownID: String
 
     /// The messages, in order: the server's, then the person's that are not sent yet.
-    public private(set) var items = MessageItems()
+    public var items: MessageItems { timeline.items }
     /// Rises with every change of ``items``.
-    public private(set) var version = 0
+    public var version: Int { timeline.version }
     /// True if everything shown comes from the server, and every change arrives as an event. If false, messages may be
     /// missing or out of date.
-    public var isVerified: Bool { isFetched && isJoined && !isBehind }
-    /// True once the last refresh has succeeded, until the next one starts or the room is left.
-    var isFetched = false
-    /// True if the last refresh could join the room. The server then sends the room's events on each connection.
-    var isJoined = false
-    /// True without a connection, and on a new one until all missed events have arrived.
-    var isBehind: Bool
-    /// The number of joins in progress. Before its ack of a join, the server sends the events since the room was left.
-    @ObservationIgnored var joinCount = 0
+    public var isVerified: Bool { loading.isVerified }
     /// True while the shown messages are being fetched.
-    public internal(set) var isLoading = false
+    public var isLoading: Bool { loading.isLoading }
     /// True while ``loadOlder()`` is fetching a page.
-    public internal(set) var isLoadingOlder = false
+    public var isLoadingOlder: Bool { loader.isLoadingOlder }
     /// True if the server has messages before the first one here.
-    public private(set) var hasOlder = false
+    public var hasOlder: Bool { timeline.hasOlder }
     /// The reason why the last fetch failed; nil if it succeeded. The messages stay, unless the room itself is gone.
-    public internal(set) var failure: ClientFailure?
+    public var failure: ClientFailure? { loading.failure }
     /// The others who are typing, in the order they began.
-    public internal(set) var typistIDs: [String] = []
+    public private(set) var typistIDs: [String] = []
     /// The first message that was unread when the room was loaded in this visit; nil if there was none.
-    public internal(set) var firstUnread: MessageItem.ID?
-    /// The number of unread messages when the room was opened, according to the room list. The first refresh fetches
-    /// pages until it has that many unread messages, or `refetchLimit` messages in all.
-    @ObservationIgnored var unreadAtOpening = 0
-    /// Returns the number of unread messages in the whole room, according to the room list; nil if unknown.
-    @ObservationIgnored var unreadCount: @MainActor () -> Int? = { nil }
-    /// The step of `FreshRooms` up to which all events are applied; nil if events may have been missed.
-    @ObservationIgnored var verifiedStep: String?
-    /// The cached messages as a page, if they are known to be current.
-    @ObservationIgnored var freshPage: Page<Message>?
-    @ObservationIgnored var visible = VisibleMessages()
-    @ObservationIgnored var reading: Task<Void, Never>?
+    public var firstUnread: MessageItem.ID? { loader.firstUnread }
 
-    @ObservationIgnored let backing: Backing
-    @ObservationIgnored let settings: Settings
-    @ObservationIgnored let typing: TypingSignal
-    @ObservationIgnored var store: MessageStore
-    @ObservationIgnored var typists: Typists
-    var isEntered = false
-    /// True once the person is no longer in the room.
-    @ObservationIgnored private(set) var isEnded = false
+    private(set) var isEntered = false
+    var isFetched: Bool { loading.isFetched }
     /// Called if the server refuses a join or a page because it does not know the room.
     @ObservationIgnored var onUnknownRoom: @MainActor () -> Void = {}
-    /// True once a refresh has succeeded in this visit. From then on, a refresh fetches everything shown, also far below
-    /// the newest page, and changes are cached.
-    @ObservationIgnored var wasVerified = false
+    @ObservationIgnored let typing: TypingSignal
+    @ObservationIgnored let timeline: Timeline
+    @ObservationIgnored let loading: Loading
+    @ObservationIgnored let loader: MessageLoader
+    @ObservationIgnored let reader: MessageReader
+    @ObservationIgnored let sending: MessageSending
     /// Counts enters and leaves, so that a superseded one can be noticed.
     @ObservationIgnored private(set) var visit = 0
-    /// Counts refreshes and leaves, so that the answer to an earlier request is ignored.
-    @ObservationIgnored var epoch = 0
+    @ObservationIgnored private let caching: MessageCaching
+    @ObservationIgnored private let backing: Backing
+    @ObservationIgnored let settings: Settings
+    @ObservationIgnored private var typists: Typists
     /// Counts the room's events. One that comes before the cache is read may change nothing that is shown yet.
-    @ObservationIgnored var eventCount = 0
-    /// Counts the times when events may have been lost: each reconnect without a full replay, and each leave.
-    @ObservationIgnored var losses = 0
-    /// The value of `losses` when each message in flight was sent, by its `tempID`.
-    @ObservationIgnored var sentAfter: [String: Int] = [:]
-    @ObservationIgnored var refreshing: Task<Void, Never>?
-    /// The pause before a failed refresh is repeated.
-    @ObservationIgnored var retrying: Task<Void, Never>?
-    /// The pauses between attempts to fetch.
-    @ObservationIgnored var backoff: Backoff
-    @ObservationIgnored var gapFilling: Task<Void, Never>?
-    /// The typed messages that are not in the outbox yet.
-    @ObservationIgnored var unkept: [PendingMessage] = []
-    /// The task that hands them to the outbox.
-    @ObservationIgnored var keeping: Task<Void, Never>?
-    /// The version of `store` that `items` shows.
-    @ObservationIgnored private var shownVersion = 0
-    /// The pause before replayed changes are shown together.
-    @ObservationIgnored private var showing: Task<Void, Never>?
-    /// The pause before changes are written to the cache.
-    @ObservationIgnored private var caching: Task<Void, Never>?
-    /// The version of `items` that the cache has.
-    @ObservationIgnored private var cachedVersion = 0
-    /// The step with which the cache was written.
-    @ObservationIgnored private var cachedStep: String?
-    /// True once the cached messages have been read. An earlier write could replace them with fewer.
-    @ObservationIgnored private var isCacheShown = false
+    @ObservationIgnored private var eventCount = 0
     /// The id under which this conversation follows the outbox.
     @ObservationIgnored private var follower: Int?
 
@@ -170,14 +124,49 @@ public final class Conversation {
     ) {
         self.roomID = roomID
         self.ownID = ownID
-        self.isBehind = isBehind
         self.backing = backing
         self.settings = settings
-        backoff = Backoff(from: settings.retryPause, upTo: settings.longestPause)
-        store = MessageStore(roomID: roomID, ownID: ownID, participantIDs: participantIDs)
+        timeline = Timeline(
+            MessageStore(roomID: roomID, ownID: ownID, participantIDs: participantIDs),
+            catchUpPause: settings.catchUpPause, clock: backing.clock)
+        loading = Loading(
+            isBehind: isBehind, backoff: Backoff(from: settings.retryPause, upTo: settings.longestPause),
+            clock: backing.clock, random: backing.random)
+        loader = MessageLoader(
+            roomID: roomID, timeline: timeline, loading: loading, backing: backing, settings: settings)
+        reader = MessageReader(roomID: roomID, timeline: timeline, loading: loading, backing: backing)
+        sending = MessageSending(roomID: roomID, timeline: timeline, backing: backing)
+        caching = MessageCaching(
+            roomID: roomID, timeline: timeline, loader: loader, backing: backing, pause: settings.cachePause)
         typists = Typists(ownID: ownID)
         typing = TypingSignal(roomID: roomID, server: backing.server, clock: backing.clock)
+        connectParts()
     }
+
+    private func connectParts() {
+        // `weak`: the parts hold each other.
+        timeline.onChange = { [weak sending, weak loader] settled in
+            sending?.noteStored(settled)
+            loader?.fillGapSoon()
+        }
+        timeline.onShow = { [weak caching] in caching?.writeSoon() }
+        sending.onDoubt = { [weak self] in self?.beginRefresh() }
+        loading.fetch = { [weak loader] in try await loader?.fetchShown() }
+        loading.onOutdated = { [weak loader] in loader?.noteOutdated() }
+        loading.onFetched = { [weak loader, weak caching] in
+            loader?.noteFetched()
+            caching?.writeSoon()
+        }
+        loading.onFailure = { [weak self] failure in
+            guard let self, failure.isRoomGone else { return }
+            // Stored messages can be fetched again. Unsent ones stay until the loss is confirmed.
+            timeline.change { $0.removeAllStored() }
+            Task { [cache = backing.cache, roomID] in await cache.remove(roomID) }
+            onUnknownRoom()
+        }
+    }
+
+    // MARK: Visits
 
     /// Enters the room: shows cached messages, and then the server's.
     ///
@@ -190,19 +179,19 @@ public final class Conversation {
     /// - Returns: the task that shows the room; nil if the room is already entered.
     @discardableResult
     func beginVisit() -> Task<Void, Never>? {
-        guard !isEntered, !isEnded else { return nil }
+        guard !isEntered, !timeline.isEnded else { return nil }
         isEntered = true
         // What was shown last time may still be on its way to the cache.
-        let isCacheBehind = cachedVersion != version
+        let isCacheBehind = caching.isBehind
         visit += 1
-        return Task { [visit, version = store.version, eventCount] in
+        return Task { [visit, version = timeline.store.version, eventCount] in
             await show(for: visit, from: version, eventCount: eventCount, isCacheBehind: isCacheBehind)
         }
     }
 
     /// - Parameters:
     ///   - entered: the visit.
-    ///   - enteredVersion: the version of `store` when the room was entered.
+    ///   - enteredVersion: the version of the store when the room was entered.
     ///   - enteredCount: the value of `eventCount` when the room was entered.
     ///   - isCacheBehind: true if the cache may have lacked something from the last visit when the room was entered.
     private func show(
@@ -212,22 +201,22 @@ public final class Conversation {
         let cached = await backing.cache.open(roomID)
         guard visit == entered else { return }
         let hasChanged =
-            isCacheBehind || isFetched || store.version != enteredVersion || eventCount != enteredCount
+            isCacheBehind || loading.isFetched || timeline.store.version != enteredVersion
+            || eventCount != enteredCount
         // Below a page that has come meanwhile, cached messages would be shown without those in between.
-        if !isFetched { change { $0.showCached(cached.messages) } }
+        if !loading.isFetched { timeline.change { $0.showCached(cached.messages) } }
         // If something has changed, the cache lacks what came before it was read. It has to be written again.
-        cachedVersion = hasChanged ? -1 : version
-        cachedStep = cached.step
-        let cachedStoreVersion = store.version
-        isCacheShown = true
-        freshPage = backing.fresh.page(of: cached, in: roomID, on: await backing.server.connectionCursor())
+        caching.noteRead(cached, lacksChanges: hasChanged)
+        let cachedStoreVersion = timeline.store.version
+        let cursor = await backing.server.connectionCursor()
         guard visit == entered else { return }
-        let follower = await backing.outbox.follow(roomID) { [weak self] change in self?.take(change) }
+        loader.freshPage = backing.fresh.page(of: cached, in: roomID, on: cursor)
+        let follower = await backing.outbox.follow(roomID) { [weak self] change in self?.sending.take(change) }
         guard visit == entered else { return await backing.outbox.unfollow(follower, in: roomID) }
         self.follower = follower
-        // If something has changed, the cached page lacks what an event has brought. A refresh with that page would
-        // drop it, so the refresh has to fetch a page from the server.
-        if hasChanged || store.version != cachedStoreVersion { freshPage = nil }
+        // If something has changed, the cached page lacks what an event has brought. A fetch with that page would drop
+        // it, so a page has to come from the server.
+        if hasChanged || timeline.store.version != cachedStoreVersion { loader.freshPage = nil }
         await refresh()
     }
 
@@ -242,28 +231,26 @@ public final class Conversation {
     @discardableResult
     public func leave() async -> Task<Void, Never>? {
         guard isEntered else { return nil }
-        show()
-        let newest = newestForCache()
+        timeline.show()
+        let newest = caching.newest
         isEntered = false
         visit += 1
-        losses += 1
-        freshPage = nil
-        endLoading()
-        (wasVerified, isJoined) = (false, false)
+        sending.noteLoss()
+        loading.end()
+        loader.leave()
         typing.stopped()
-        stopReading()
-        firstUnread = nil
+        reader.stop()
         typists.removeAll()
         typistIDs = []
         let left = visit
         let follower = follower
         self.follower = nil
         // A message that was just typed is in the outbox when this returns.
-        await keeping?.value
+        await sending.keepAll()
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
         // If anything has changed since then, such as a message that was stored meanwhile, it may have come after
         // missed events. The step of `newest` then no longer holds.
-        await writeCache(newest.version == version && visit == left ? newest : nil)
+        await caching.write(newest.version == version && visit == left ? newest : nil)
         guard visit == left else { return nil }
         let leaving = backing.joins.leave(roomID)
         Task { [receipts = backing.receipts] in
@@ -276,12 +263,8 @@ public final class Conversation {
     /// Leaves the room for good, and removes all its messages from the screen: the person is no longer in it. From now
     /// on nothing can be sent, and nothing that arrives late is shown.
     func end() async {
-        failure = .roomGone
-        change { store in
-            store.removeAllStored()
-            store.setPending([])
-        }
-        isEnded = true
+        loading.failure = .roomGone
+        timeline.end()
         await leave()
     }
 
@@ -296,9 +279,127 @@ public final class Conversation {
     /// Returns when the typed messages and the cache are on disk. It also ends the typing.
     func keepAll() async {
         typing.stopped()
-        show()
-        await keeping?.value
-        await writeCache()
+        timeline.show()
+        await sending.keepAll()
+        await caching.write()
+    }
+
+    // MARK: Loading
+
+    /// Fetches the page before the first message. On an error, it sets ``failure``.
+    ///
+    /// Does nothing if there is no older page, if one is being fetched, or if the newest page was not fetched yet.
+    public func loadOlder() async { await loader.loadOlder() }
+
+    /// Fetches the shown messages again. The conversation does so itself on entering, and when events may be missing.
+    ///
+    /// A new call restarts the fetch, because pages fetched so far may be older than the missing events, and
+    /// the request in progress may wait for a dead connection. Returns when the last fetch ends.
+    public func refresh() async { if isEntered { await loading.refresh() } }
+
+    private func beginRefresh() { if isEntered { loading.begin() } }
+
+    // MARK: Events
+
+    /// Applies an update of the socket. Call it with every update, in order.
+    ///
+    /// It ignores events of other rooms, and all events while the room is not entered.
+    public func apply(_ update: SocketUpdate) {
+        switch update {
+        case .connecting: break
+        case .event(let event): apply(event)
+        case .connected:
+            // A fetch that is in progress began without a connection, so it starts again.
+            if !loading.isFetched { beginRefresh() }
+        case .recovered(let isWhole):
+            timeline.show()
+            loading.isBehind = false
+            if !isWhole { sending.noteLoss() }
+            if !isWhole || !loading.isFetched {
+                beginRefresh()
+            } else if loading.isJoined {
+                loader.noteRecovered()
+                caching.writeSoon()
+            }
+        case .refusedRoom(roomID, _):
+            // The fetch joins the room once more, and shows why that fails.
+            loading.noteRefusedJoin()
+            beginRefresh()
+        case .refusedRoom, .joined: break
+        case .disconnected:
+            loading.isBehind = true
+            loader.freshPage = nil
+            typists.removeAll()
+            showTypists()
+        }
+    }
+
+    /// Applies an event of the server. It ignores events of other rooms.
+    public func apply(_ event: RoomEvent) {
+        guard isEntered else { return }
+        if event.messageRoomID == roomID {
+            eventCount += 1
+            // Missed events are shown together: those that a reconnect or a join replays.
+            if loading.isBehind || loader.joinCount > 0 {
+                timeline.changeSoon { $0.apply(event) }
+            } else {
+                timeline.change { $0.apply(event) }
+            }
+        }
+        switch event {
+        case .messageNew(let message) where message.roomID == roomID:
+            typists.end(message.senderID)
+            showTypists()
+        case .typing(roomID, let userID, let isTyping):
+            typists.note(userID, isTyping: isTyping)
+            showTypists()
+        default: break  // of another room, or not shown here
+        }
+    }
+
+    private func showTypists() {
+        if typistIDs != typists.userIDs { typistIDs = typists.userIDs }
+    }
+}
+
+// The actions of a screen.
+extension Conversation {
+    /// Shows a message at once, and sends it now or when the server can be reached. White space around it is removed.
+    ///
+    /// - Returns: the item's id. It is nil, and nothing is sent, if nothing is left of the text or the room is gone.
+    ///   ``failure`` says whether the room is gone.
+    @discardableResult
+    public func send(_ text: String) -> MessageItem.ID? {
+        let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !text.isEmpty, !timeline.isEnded else { return nil }
+        typing.stopped()
+        return sending.send(text)
+    }
+
+    /// Sends a failed message again, under the same `tempID`.
+    public func retry(_ id: MessageItem.ID) async {
+        _ = await backing.outbox.retry(id, in: roomID)  // without effect if the outbox no longer has the message
+    }
+
+    /// Discards a message that is not sent yet.
+    ///
+    /// - Returns: false if the message is being sent or already stored; once it is stored, ``delete(_:)`` removes it.
+    ///   Also false if the device cannot delete the message. The message has then failed with `not_discarded`.
+    @discardableResult
+    public func discard(_ id: MessageItem.ID) async -> Bool { await backing.outbox.discard(id, in: roomID) }
+
+    /// Deletes one of the person's own messages for everyone. It disappears when the server has confirmed the deletion.
+    /// Does nothing if the server has not stored the message.
+    ///
+    /// - Throws: `ClientFailure` or `CancellationError`. It is no error if the message is already deleted.
+    public func delete(_ id: MessageItem.ID) async throws {
+        guard let messageID = items.last(where: { $0.id == id })?.message?.id else { return }
+        do {
+            try await backing.server.deleteMessage(messageID, in: roomID)
+        } catch ClientFailure.refused(let refusal) where refusal.code == "message_not_found" {
+            // Another device deleted it first, or an earlier reply was lost.
+        }
+        timeline.change { $0.delete(messageID) }
     }
 
     /// Notes that the person changed the text. The others then see that the person is typing.
@@ -307,73 +408,24 @@ public final class Conversation {
     /// Notes that the text is empty again, or no longer edited.
     public func stoppedTyping() { typing.stopped() }
 
-    /// Changes the messages, and shows the change at once. All changes go through this or `changeSoon`.
-    func change(_ body: (inout MessageStore) -> Void) {
-        update(body)
-        show()
-    }
-
-    /// Changes the messages. While missed events are replayed, after a reconnect or by a join, changes are shown
-    /// together: after `catchUpPause`, or when the replay is complete.
-    func changeSoon(_ body: (inout MessageStore) -> Void) {
-        guard isBehind || joinCount > 0 else { return change(body) }
-        update(body)
-        guard showing == nil, store.version != shownVersion else { return }
-        showing = Task { [weak self, clock = backing.clock, pause = settings.catchUpPause] in
-            // Cancelled if something else shows the changes first.
-            do { try await clock.sleep(for: pause) } catch { return }
-            self?.show()
-        }
-    }
-
-    private func update(_ body: (inout MessageStore) -> Void) {
-        guard !isEnded else { return }
-        body(&store)
-        noteStored(store.takeSettled())
-        fillGapSoon()
-    }
-
-    /// Shows all changes made so far.
-    func show() {
-        showing?.cancel()
-        showing = nil
-        if hasOlder != store.hasOlder { hasOlder = store.hasOlder }
-        guard store.version != shownVersion else { return }
-        shownVersion = store.version
-        items = store.items
-        version += 1
-        writeCacheSoon()
-    }
-
-    func writeCacheSoon() {
-        guard isEntered, wasVerified, caching == nil, cachedVersion != version || verifiedStep != nil else { return }
-        caching = Task { [weak self, clock = backing.clock, pause = settings.cachePause] in
-            // Cancelled if something else writes the cache first.
-            do { try await clock.sleep(for: pause) } catch { return }
-            await self?.writeCache()
-        }
-    }
-
-    /// Returns what the cache has to contain.
-    private func newestForCache() -> (messages: CachedMessages, version: Int) {
-        (CachedMessages(newest: backing.cache.messageLimit, of: store, step: verifiedStep), version)
-    }
-
-    /// Writes the newest messages to the cache. Does nothing if the cache has them as they are shown, unless this write
-    /// would newly mark them as current.
+    /// Notes that items appeared on the screen. A row calls it when it appears.
     ///
-    /// - Parameter newest: what to write; nil for what is shown now.
-    private func writeCache(_ newest: (messages: CachedMessages, version: Int)? = nil) async {
-        caching?.cancel()
-        caching = nil
-        guard isCacheShown else { return }
-        let newest = newest ?? newestForCache()
-        let step = newest.messages.step
-        if cachedVersion == newest.version, step == nil || backing.fresh.isCurrent(cachedStep, in: roomID) { return }
-        guard await backing.cache.keep(newest.messages, of: roomID) else {
-            // The file lacks events that were shown here. The server does not send them again on a join.
-            return backing.fresh.noteStale(roomID)
-        }
-        if newest.version >= cachedVersion { (cachedVersion, cachedStep) = (newest.version, step) }
-    }
+    /// Unread messages of others that stay for half a second are marked as read. While the room loads, the half second
+    /// starts again, because new pages push items across the screen.
+    public func noteVisible(_ items: some Sequence<MessageItem>) { if isEntered { reader.noteVisible(items) } }
+
+    /// Notes that items left the screen. A row calls it when it disappears.
+    public func noteHidden(_ items: some Sequence<MessageItem>) { reader.noteHidden(items) }
+
+    /// Sets the items that are on the screen, for an interface that always draws the whole screen.
+    public func setVisible(_ items: some Sequence<MessageItem>) { if isEntered { reader.setVisible(items) } }
+
+    /// Marks all messages of the room as read, for example for a button. It fetches older messages that are not loaded,
+    /// which may take several requests.
+    ///
+    /// Receipts are sent now, or as soon as the server can be reached.
+    ///
+    /// - Throws: `ClientFailure` or `CancellationError` if messages that are not loaded cannot be fetched. Those found
+    ///   before are still marked.
+    public func markAllRead() async throws { try await reader.markAllRead(pageSize: settings.refetchPageSize) }
 }

@@ -15,25 +15,15 @@ import Foundation
 ///
 /// Joined rooms are joined again at each connect, until they are left or the server refuses them for good.
 public actor RoomsSocket {
-    /// The time limit for getting a token, and for opening a connection.
-    static let connectTimeout: Duration = .seconds(15)
-    /// The time limit for the server's first packet on a new connection.
-    static let handshakeTimeout: Duration = .seconds(12)
     /// The default time limit for an ack.
     public static let ackTimeout: Duration = .seconds(10)
     /// The time in which a connection must answer after a change of network. If the answer comes later, the client has
     /// merely reconnected without need.
     static let probeTimeout: Duration = .seconds(5)
-    /// If neither an event nor `sync:done` arrives for this time, the server counts as one without recovery.
-    static let syncTimeout: Duration = .seconds(20)
-    /// The time, in seconds, after which a server that sends events but no `sync:done` counts as one without recovery.
-    static let longestSync: TimeInterval = 120
     /// A connection that ends later than this, in seconds from the start of its attempt, resets the backoff.
     private static let goodConnection: TimeInterval = 2
 
-    let url: URL
-    private let transport: any SocketTransport
-    let tokens: any TokenProvider
+    private let opening: SocketOpening
     let clock: any ClientClock
     let random: @Sendable () -> Double
     private let handler: @MainActor @Sendable (SocketUpdateQueue.Element) async -> Void
@@ -65,8 +55,7 @@ public actor RoomsSocket {
     }
     /// True until the connection's `sync:done`, or until it is no longer expected.
     private var awaitsSync = false
-    /// The time of the last event.
-    private var notifiedAt = Date.distantPast
+    private var syncWait = SyncWait()
     var rooms = JoinedRooms()
     /// The task that joins rooms over `link`. It ends with the link.
     var joiner: Task<Void, Never>?
@@ -93,9 +82,7 @@ public actor RoomsSocket {
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         deliver: @escaping @MainActor @Sendable (SocketUpdateQueue.Element) async -> Void
     ) {
-        url = server.socketAddress
-        self.transport = transport
-        self.tokens = tokens
+        opening = SocketOpening(url: server.socketAddress, transport: transport, tokens: tokens, clock: clock)
         self.clock = clock
         self.random = random
         handler = deliver
@@ -173,17 +160,9 @@ public actor RoomsSocket {
     /// over the old one may be dead without an error, so it is replaced unless it answers within `probeTimeout`.
     func useBetterNetwork() async {
         await reconnectNow()
-        guard let link else { return }
-        do {
-            // Leaving a room that was not joined has no effect. The server does not accept pings of clients.
-            _ = try await link.ask("room:leave", ["roomId": .string("none")], timeout: Self.probeTimeout)
-        } catch ClientFailure.offline {
-            guard link === self.link else { return }
-            skipsPause = true
-            await link.close(.offline("the connection ended with its network"))
-        } catch {
-            // A refusal shows as well that the connection works.
-        }
+        guard let link, await !link.answers(within: Self.probeTimeout), link === self.link else { return }
+        skipsPause = true
+        await link.close(.offline("the connection ended with its network"))
     }
 
     // MARK: - Staying connected
@@ -192,7 +171,7 @@ public actor RoomsSocket {
         // `stop` may have been called before this task began.
         guard run == self.run else { return }
         // Without a session there is no attempt, so `disconnected` follows at once.
-        let isSignedIn = await tokens.isSignedIn()
+        let isSignedIn = await opening.tokens.isSignedIn()
         guard run == self.run else { return }
         if isSignedIn { queue.put(.connecting) }
         var wasNotified = false
@@ -236,18 +215,8 @@ public actor RoomsSocket {
         var wasConnected = false
         let failure: ClientFailure
         do {
-            let token = try await within(Self.connectTimeout, by: clock, else: "no token") { [tokens] in
-                try await tokens.token()
-            }
-            let connection = try await within(
-                Self.connectTimeout, by: clock, else: "no connection", tooLate: Self.close
-            ) { [transport, url] in
-                try await transport.connect(to: url)
-            }
-            let opened = SocketLink(connection, clock: clock, handshakeTimeout: Self.handshakeTimeout)
+            let opened = try await opening.open(since: cursor)
             link = opened
-            try await opened.open()
-            try await join(opened, token)
             guard run == self.run else { throw CancellationError() }
             wasConnected = true
             failure = await cause(of: try await serve(opened), opened)
@@ -263,9 +232,6 @@ public actor RoomsSocket {
         await lose(link, failure)
         return (failure, wasConnected)
     }
-
-    @Sendable
-    private static func close(_ connection: any SocketConnection) { connection.close() }
 
     /// Delivers what the connection receives.
     ///
@@ -292,7 +258,7 @@ public actor RoomsSocket {
                 return SocketLink.dismissal
             case .event("sync:done", let data): await take(try ServerDecoder().decode(SyncDone.self, from: data))
             case .event(let name, let data):
-                notifiedAt = clock.now
+                syncWait.noteEvent(at: clock.now)
                 await queue.add(.event(RoomEvent.decode(name: name, data: data)))
             }
         }
@@ -308,16 +274,12 @@ public actor RoomsSocket {
 
     /// Reports `recovered(false)` if the server does not send `sync:done` in time.
     private func awaitSync(of link: SocketLink) async {
-        let start = clock.now
-        notifiedAt = start
-        var quiet: Duration
+        syncWait = SyncWait(since: clock.now)
         repeat {
             // The end of the connection cancels the sleep.
-            guard (try? await clock.sleep(for: Self.syncTimeout)) != nil else { return }
+            guard (try? await clock.sleep(for: SyncWait.timeout)) != nil else { return }
             guard awaitsSync, link === self.link else { return }
-            quiet = .seconds(clock.now.timeIntervalSince(notifiedAt))
-        } while quiet < Self.syncTimeout && clock.now.timeIntervalSince(start) < Self.longestSync
-        guard awaitsSync, link === self.link else { return }
+        } while !syncWait.isOver(at: clock.now)
         awaitsSync = false
         await queue.add(.recovered(false))
     }
@@ -335,16 +297,6 @@ public actor RoomsSocket {
     private func cause(of dismissal: ClientFailure, _ link: SocketLink) async -> ClientFailure {
         startsAgain = false
         await lose(link, dismissal)
-        do {
-            _ = try await within(Self.connectTimeout, by: clock, else: "no token") { [tokens] in
-                // The connection's token may have been replaced, which says nothing about the session.
-                try await tokens.token(replacing: try await tokens.token())
-            }
-        } catch ClientFailure.signedOut {
-            return .signedOut
-        } catch {
-            // Without an answer, the reason stays unknown.
-        }
-        return dismissal
+        return await opening.isSignedOut() ? .signedOut : dismissal
     }
 }

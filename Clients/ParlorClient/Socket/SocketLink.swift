@@ -161,6 +161,18 @@ actor SocketLink {
 
     // MARK: - Asking
 
+    /// Returns false if the server answers nothing in this time. A refusal is an answer, too.
+    func answers(within limit: Duration) async -> Bool {
+        do {
+            // Leaving a room that was not joined has no effect. The server does not accept pings of clients.
+            _ = try await ask("room:leave", ["roomId": .string("none")], timeout: limit)
+            return true
+        } catch {
+            if case .offline? = error as? ClientFailure { return false }
+            return true
+        }
+    }
+
     /// Sends an event, and waits for its ack.
     ///
     /// - Returns: the object of a successful ack.

@@ -149,7 +149,7 @@ private final class KillWorld {
             for text in texts { conversation.send(text) }
             notes += 1
             board.create(type: "note", content: ["text": .string("note")])
-            await lookUntil { conversation.unkept.isEmpty }
+            await lookUntil { conversation.sending.unkept.isEmpty }
             await board.keepAll()
         }
         network.setAirplaneMode(false)

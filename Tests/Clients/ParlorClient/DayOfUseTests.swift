@@ -74,7 +74,7 @@ struct DayOfUseTests {
     private func connect(_ client: RoomsClient) async throws {
         await client.enterForeground()
         await lookUntil { client.connection == .connected && !client.isBehind && client.rooms.isLoaded }
-        await lookUntil { client.rooms.running == nil && !client.rooms.needsRefresh }
+        await lookUntil { client.rooms.fetching.running == nil && !client.rooms.fetching.needsRefresh }
     }
 
     private func visit(_ room: String, _ client: RoomsClient, _ clock: TestClock, answers: Bool) async throws {

@@ -51,7 +51,7 @@ struct RoomsClientGoneRoomTests {
         let message = try #require(conversation.items.last?.message)
         client.rooms.forget(home.roomID)
         await lookUntil { conversation.failure != nil }
-        conversation.take(.stored(tempID: id, message))
+        conversation.sending.take(.stored(tempID: id, message))
         #expect(conversation.items.isEmpty)
         await client.stop()
     }

@@ -83,7 +83,7 @@ struct BoardFetchTests {
     func replay() async {
         let clock = TestClock()
         let board = board(SlowElements([]), isBehind: true, clock: clock)
-        await board.restore()
+        await board.keeper.restore()
         for number in 1...3 { board.apply(.event(.elementCreated(element("e\(number)")))) }
         #expect(board.items.isEmpty)
         await clock.untilSleeping(for: .milliseconds(100))

@@ -56,7 +56,7 @@ struct BoardMoveTests {
         }
         #expect(patches == 0)
         #expect(try await stored() == [], "nothing is written either")
-        await clock.advance(by: Board.movePause)
+        await clock.advance(by: BoardSender.movePause)
         await lookUntil { board.unsentCount == 0 }
         #expect(patches == 1)
         #expect(board[elementID]?.element.position == .init(x: 20, y: 0))
@@ -97,7 +97,7 @@ struct BoardMoveTests {
         let board = try await openBoard()
         board.move(elementID, to: .init(x: 1, y: 1))
         // The clock stands still, so no pause has ended.
-        await board.settle()
+        await board.sender.settle()
         #expect(board.unsentCount == 0 && patches == 1)
         await client.stop()
     }
@@ -116,12 +116,12 @@ struct BoardMoveTests {
         let board = try await openBoard()
         device.setAirplaneMode(true)
         board.move(elementID, to: .init(x: 1, y: 0))
-        await clock.advance(by: Board.movePause)
+        await clock.advance(by: BoardSender.movePause)
         await lookUntil { (try? await stored()) == [.move(.init(x: 1, y: 0))] }
         for x in 2...20 { board.move(elementID, to: .init(x: Double(x), y: 0)) }
         await TestClock.settle()
         #expect(try await stored() == [.move(.init(x: 1, y: 0))])
-        await clock.advance(by: Board.movePause)
+        await clock.advance(by: BoardSender.movePause)
         await lookUntil { (try? await stored()) == [.move(.init(x: 20, y: 0))] }
         await client.stop()
     }
@@ -131,7 +131,7 @@ struct BoardMoveTests {
         let board = try await openBoard()
         server.refuseNext("PATCH \(path)", with: Refusal(code: "version_conflict", message: "No.", status: 409))
         board.move(elementID, to: .init(x: 1, y: 1))
-        await clock.advance(by: Board.movePause)
+        await clock.advance(by: BoardSender.movePause)
         await lookUntil { board[elementID]?.state != .saving }
         #expect(board[elementID]?.state == .failed(SendFailure(code: "version_conflict", message: "No.")))
         #expect(patches == 1)

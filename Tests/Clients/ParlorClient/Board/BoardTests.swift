@@ -73,7 +73,7 @@ struct BoardTests {
 
         his.board.edit(theirs.id, content: note("Buy oats"))
         his.board.move(theirs.id, to: .init(x: 5, y: 5))
-        await clock.advance(by: Board.movePause)
+        await clock.advance(by: BoardSender.movePause)
         await lookUntil { hers.text(id) == "Buy oats" && hers.board[id]?.element.position == .init(x: 5, y: 5) }
         hers.board.delete(id)
         #expect(hers.board.items.isEmpty)

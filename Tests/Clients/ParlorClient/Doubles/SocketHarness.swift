@@ -46,7 +46,7 @@ struct SocketHarness {
     /// Lets the 20 seconds pass after which a silent server counts as one without recovery, but sends an event within
     /// them.
     func passWithEvent(_ connection: FakeConnection) async {
-        await clock.untilSleeping(for: RoomsSocket.syncTimeout)
+        await clock.untilSleeping(for: SyncWait.timeout)
         #expect(received.isEmpty)
         await clock.advance(by: .seconds(15))
         await connection.sends("room:nothing", "{}")

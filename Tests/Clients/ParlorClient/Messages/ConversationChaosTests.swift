@@ -137,7 +137,7 @@ final class ChaosRun {
     /// Kills the app, and starts it with what is on the disk.
     private func restart() async {
         // A typed message is not on the disk at once, so this waits for it.
-        await lookUntil { conversation.unkept.isEmpty }
+        await lookUntil { conversation.sending.unkept.isEmpty }
         await client.outbox.stop()
         await client.stop()
         client = Self.makeClient(of: ada, on: server, phone, at: address, clock, folder)
@@ -166,13 +166,16 @@ final class ChaosRun {
             if conversation.items.map(\.message) == kept { break }
         }
         guard let kept = answer, await isSettled() else {
+            let gap = conversation.timeline.store.firstGap
+            let unsent = await client.outbox.messages(in: room.id)
             return [
-                "does not come to rest: \(conversation.items.map(\.text)), entered \(conversation.isEntered), "
-                    + "fetched \(conversation.isFetched), behind \(conversation.isBehind), "
-                    + "loading \(conversation.isLoading), older \(conversation.hasOlder), "
-                    + "gap \(String(describing: conversation.store.firstGap)), "
-                    + "failure \(String(describing: conversation.failure)), \(client.connection), "
-                    + "unsent \(await client.outbox.messages(in: room.id)), clock \(clock.elapsed)"
+                """
+                does not come to rest: \(conversation.items.map(\.text)), entered \(conversation.isEntered), \
+                fetched \(conversation.isFetched), loading \(conversation.isLoading), \
+                older \(conversation.hasOlder), gap \(String(describing: gap)), \
+                failure \(String(describing: conversation.failure)), \(client.connection), unsent \(unsent), \
+                clock \(clock.elapsed)
+                """
             ]
         }
         var faults: [String] = []
@@ -193,7 +196,8 @@ final class ChaosRun {
     }
 
     private func isSettled() async -> Bool {
-        await client.outbox.messages(in: room.id).isEmpty && conversation.unkept.isEmpty && conversation.isVerified
-            && !conversation.isLoading && !conversation.hasOlder && conversation.store.firstGap == nil
+        await client.outbox.messages(in: room.id).isEmpty && conversation.sending.unkept.isEmpty
+            && conversation.isVerified
+            && !conversation.isLoading && !conversation.hasOlder && conversation.timeline.store.firstGap == nil
     }
 }

@@ -69,7 +69,7 @@ struct ConversationTests {
         arguments: [1, nil] as [Int?])
     func allRead(count: Int?) async throws {
         await enter(Page(items: [sample(9, from: "me")], next: "9"))
-        conversation.unreadCount = { count }
+        conversation.reader.unreadCount = { count }
         async let read: Void = conversation.markAllRead()
         for (seq, sender, before) in [(6, "me", 9), (4, "ann", 6), (3, "me", 4)] {
             await server.expect(
@@ -100,7 +100,7 @@ struct ConversationTests {
     @Test("marking all as read without a connection includes messages that came meanwhile")
     func allReadWhileOffline() async throws {
         await enter(page(1...2))
-        conversation.unreadCount = { 2 }
+        conversation.reader.unreadCount = { 2 }
         conversation.apply(.disconnected(offline))
         async let read: Void = conversation.markAllRead()
         await server.expect(.page(limit: 200), .page(page(1...4)))
@@ -111,7 +111,7 @@ struct ConversationTests {
     @Test("marking all as read while a message between others is missing includes that message")
     func allReadWithGap() async throws {
         await enter(page(1...2))
-        conversation.unreadCount = { 4 }
+        conversation.reader.unreadCount = { 4 }
         conversation.apply(.messageNew(sample(4)))
         async let read: Void = conversation.markAllRead()
         await server.expect(.page(limit: 200), .page(page(1...4)))

@@ -190,7 +190,7 @@ final class RandomRun {
     /// Kills the app, and starts it with what is on the disk.
     private func restart(isPrepared: Bool) async {
         // A typed message is not on the disk at once, so this waits for it.
-        await lookUntil { conversation.unkept.isEmpty }
+        await lookUntil { conversation.sending.unkept.isEmpty }
         if isPrepared { await conversation.enterBackground() }
         await outbox.stop()
         server.end(link)
@@ -270,7 +270,7 @@ final class RandomRun {
         guard await isSettled() else {
             return faults + [
                 "does not come to rest: \(conversation.items.shown), \(await outbox.messages(in: "room")), "
-                    + "verified \(conversation.isVerified), gap \(String(describing: conversation.store.firstGap)), "
+                    + "verified \(conversation.isVerified), gap \(String(describing: conversation.timeline.store.firstGap)), "
                     + "entered \(conversation.isEntered), loading \(conversation.isLoading), "
                     + "failed \(String(describing: conversation.failure)), calls \(server.hasCalls)"
             ]
@@ -294,8 +294,8 @@ final class RandomRun {
 
     private func isSettled() async -> Bool {
         let unsent = await outbox.messages(in: "room")
-        return unsent.isEmpty && conversation.unkept.isEmpty && !server.hasCalls && server.events.isEmpty
+        return unsent.isEmpty && conversation.sending.unkept.isEmpty && !server.hasCalls && server.events.isEmpty
             && conversation.isVerified && !conversation.isLoading && !conversation.hasOlder
-            && conversation.store.firstGap == nil
+            && conversation.timeline.store.firstGap == nil
     }
 }

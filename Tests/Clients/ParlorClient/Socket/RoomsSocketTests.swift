@@ -59,7 +59,7 @@ struct RoomsSocketTests {
         let second = await harness.server.accepted(since: "c1")
         #expect(await harness.received.next() == .connected)
         #expect(await harness.socket.connectionCursor == nil)
-        await harness.clock.wake(RoomsSocket.syncTimeout)
+        await harness.clock.wake(SyncWait.timeout)
         #expect(await harness.received.next() == .recovered(false))
         #expect(await harness.socket.connectionCursor == nil)
         await second.synchronises(true, cursor: "c2")
@@ -84,7 +84,7 @@ struct RoomsSocketTests {
     func olderServer() async throws {
         let harness = try SocketHarness()
         _ = await harness.admitted()
-        await harness.clock.wake(RoomsSocket.syncTimeout)
+        await harness.clock.wake(SyncWait.timeout)
         #expect(await harness.received.next() == .recovered(false))
         await harness.socket.stop()
     }
@@ -112,7 +112,7 @@ struct RoomsSocketTests {
     func silentOlderServer() async throws {
         let harness = try SocketHarness()
         let connection = await harness.admitted()
-        await harness.clock.untilSleeping(for: RoomsSocket.syncTimeout)
+        await harness.clock.untilSleeping(for: SyncWait.timeout)
         await harness.clock.advance(by: .seconds(15))
         await connection.sends("2")
         #expect(await connection.received() == "3")
@@ -140,7 +140,7 @@ struct RoomsSocketTests {
         let harness = try SocketHarness()
         await harness.socket.start()
         _ = await harness.server.connection()
-        await harness.clock.wake(RoomsSocket.handshakeTimeout)
+        await harness.clock.wake(SocketOpening.handshakeTimeout)
         #expect(await harness.received.next() == .disconnected(.offline("the server has fallen silent")))
         await harness.socket.stop()
     }
