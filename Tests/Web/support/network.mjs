@@ -3,6 +3,12 @@ import { Clock } from "./clock.mjs";
 import { seeded } from "./random.mjs";
 import { ScriptedParlor } from "./scripted-parlor.mjs";
 
+/**
+ * Events that never come late, because nothing in them says which of two is newer. The gateway sends those of presence
+ * and typing in order on each socket (`LaggingClients`).
+ */
+const PROMPT = new Set(["sync:done", "room:presence", "message:typing", "room:cleared", "room:cleared:global"]);
+
 /** Probabilities of what happens to one packet or request. */
 export const CHAOS = { lostRequest: 0.05, lostAnswer: 0.05, late: 0.1, doubled: 0.1, drop: 0.02, latency: 60 };
 
@@ -95,8 +101,8 @@ export class Wires {
     // In order, but for what chaos keeps back, which comes before the end of a replay.
     socket.deliver = (text, event) => {
       if (this.#happens("drop") || (text.startsWith("43") && this.#losesAnswer())) return this.dropSocket(socket);
-      const isEvent = event !== undefined && event !== "sync:done" && !event.startsWith("room:cleared");
-      const isLate = isEvent && this.#happens("late");
+      const isEvent = event !== undefined && event !== "sync:done";
+      const isLate = isEvent && !PROMPT.has(event) && this.#happens("late");
       arrival = Math.max(arrival, clock.now() + this.#latency());
       const at = isLate ? arrival + this.#latency() * 3 : arrival;
       if (event === "sync:done") arrival += 300;
