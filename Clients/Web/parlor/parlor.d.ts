@@ -549,7 +549,8 @@ export interface BoardSnapshot {
  * later ones of the same element are merged, so `move` may be called for every pointer event. The last move wins. An
  * edit is based on the content that is shown: if somebody else has changed that first, the server's content is shown,
  * and `conflict` has the edit. A change that this device cannot store is sent at once. If the server cannot take it
- * then, the change fails with `not_kept`.
+ * then, the change fails with `not_kept`. Tabs that were opened while a change waited send it, too: its newest version
+ * wins.
  */
 export class Board implements Observable<BoardSnapshot> {
   readonly snapshot: BoardSnapshot;
