@@ -156,8 +156,11 @@ export interface ParlorStorage {
   write(changes: Array<[key: string, value: unknown | undefined]>): Promise<void>;
 }
 
-/** Returns a storage in IndexedDB, in a database with this name. */
-export function indexedDBStorage(name?: string, factory?: IDBFactory): ParlorStorage;
+/**
+ * Returns a storage in IndexedDB, in a database with this name. If the database does not open within 3 s, each call
+ * fails, as where the browser blocks site data. `Parlor` then keeps everything in memory.
+ */
+export function indexedDBStorage(name?: string, factory?: IDBFactory, platform?: Platform): ParlorStorage;
 /** Returns a storage in memory, which does not survive a reload. For tests, and for environments without IndexedDB. */
 export function memoryStorage(): ParlorStorage;
 
@@ -191,7 +194,8 @@ export interface ParlorOptions {
   /** The server's address, such as "https://host" or "http://host:port"; "" for the page's own origin. */
   server: string;
   /**
-   * By default IndexedDB if there is one, otherwise memory. If the browser blocks site data, nothing survives the page.
+   * By default IndexedDB if there is one, otherwise memory. If it fails, nothing survives the page, and the session's
+   * `failure` is `not_kept`.
    */
   storage?: ParlorStorage;
   platform?: Platform;
@@ -293,7 +297,8 @@ export interface SessionSnapshot {
   readonly user: Person | null;
   /**
    * Why the session ended; null after `logout()`. While somebody is signed in, it is null, or `not_kept` if this device
-   * could not store the session. Such a session lasts as long as the page.
+   * could not store the session. Such a session lasts as long as the page. It is also `not_kept` if nobody is signed in
+   * because `start()` could not read the storage.
    */
   readonly failure: ClientFailure | null;
 }

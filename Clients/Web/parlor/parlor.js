@@ -28,7 +28,7 @@ export class Parlor {
     this.#platform = platform;
     // "" means the page's own origin. A socket needs a complete address.
     this.#address = (server || globalThis.location?.origin || "").replace(/\/+$/, "");
-    this.#storage = storage ?? ("indexedDB" in globalThis ? indexedDBStorage(`parlor ${this.#address}`) : memoryStorage());
+    this.#storage = storage ?? ("indexedDB" in globalThis ? indexedDBStorage(`parlor ${this.#address}`, undefined, platform) : memoryStorage());
     this.#mode = transport;
     this.#channel = new TabChannel(platform, `parlor ${this.#address}`);
     this.connection = new Value(IDLE);
