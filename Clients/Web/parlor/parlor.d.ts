@@ -183,6 +183,11 @@ export interface Platform {
   locks?: { request<T>(name: string, run: () => Promise<T>): Promise<T> };
   /** Without it, tabs do not notify each other. */
   BroadcastChannel?: typeof BroadcastChannel;
+  /**
+   * Asks the browser to keep what is stored when it makes space. It is called with true after a sign-in, and with false
+   * if `start()` finds a session: then it must not prompt.
+   */
+  persist?(mayPrompt: boolean): Promise<void>;
 }
 
 /** Returns the environment of a browser, a worker or node. */

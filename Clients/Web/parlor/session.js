@@ -76,6 +76,7 @@ export class Session extends Observable {
     if (this.#status === "unknown") {
       await this.#finishSignOuts();
       await this.#readAgain();
+      if (this.#current) this.#persist(false);
     }
     this.#ending.start();
   }
@@ -106,6 +107,8 @@ export class Session extends Observable {
     await this.#finishSignOuts();
     await this.#keepTokens(tokens);
     this.#ending.retry();
+    // The person has just pressed a button, and expects to stay signed in.
+    this.#persist(true);
     return tokens.user;
   }
 
@@ -164,6 +167,11 @@ export class Session extends Observable {
   /** Sends a request with a token. */
   call(method, path, options = {}) {
     return this.#withToken((token) => this.#caller.call(method, path, { ...options, token }));
+  }
+
+  /** Asks the browser to keep what is stored. It may refuse, which changes nothing. */
+  #persist(mayPrompt) {
+    this.#platform.persist?.(mayPrompt)?.catch(() => {});
   }
 
   /** Runs a request with a token. If the server refuses the token, it is replaced, once. */
