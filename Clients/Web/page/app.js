@@ -1,3 +1,4 @@
+import { attach } from "../parlor/attach.js";
 import { h, fill, text, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
@@ -8,9 +9,6 @@ import { roomView, noRoomView } from "./room.js";
 import { followBoardNews, forgetBoardNews, showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { closeDialogs, leaveOldEntry, toast } from "./dialog.js";
-
-/** The time, in milliseconds, after which a hidden page leaves its room. Shorter visits to other tabs do not count. */
-const REST_AFTER = 15_000;
 
 /** Shows `parlor` in the page: the sign-in form, or the list of rooms beside one room. */
 export function begin(parlor) {
@@ -88,19 +86,7 @@ export function begin(parlor) {
     drawBanner();
   });
   parlor.unsent.subscribe(drawBanner);
-  // A hidden page reconnects by itself, a little later. `wake` would open its room again.
-  const wakeIfVisible = () => document.hidden || parlor.wake();
-  addEventListener("online", wakeIfVisible);
-  addEventListener("offline", wakeIfVisible);
-  addEventListener("pagehide", () => void parlor.flush());
-  let rest = null;
-  document.addEventListener("visibilitychange", () => {
-    clearTimeout(rest);
-    if (!document.hidden) return parlor.wake();
-    void parlor.flush();
-    rest = setTimeout(() => parlor.rest(), REST_AFTER);
-  });
-  if (document.hidden) parlor.rest();
+  attach(parlor, window);
   const follow = () => followDemoLink(parlor.session).catch((failure) => toast(failureText(failure)));
   addEventListener("hashchange", follow);
   const started = follow().then(() => parlor.start());

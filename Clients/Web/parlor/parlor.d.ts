@@ -3,8 +3,8 @@
  * This file is its reference, so it is one file although it is long.
  *
  * Everything that changes is an {@link Observable}: `snapshot` is an immutable object that stays the same until
- * something changes, and listeners run once for all changes of one turn. Ids are opaque strings. Times are ISO 8601
- * strings, as the server writes them.
+ * something changes, and listeners run once for all changes of one turn. Methods are bound, so they can be passed on
+ * without their object. Ids are opaque strings. Times are ISO 8601 strings, as the server writes them.
  */
 
 // ---- Observing ------------------------------------------------------------------------------------------------------
@@ -258,21 +258,19 @@ export class Parlor {
    */
   stop(): Promise<void>;
   /**
-   * Connects at once instead of after the pause, even if the server has ended the connection. Ends a `rest()`. Call it
-   * when the page becomes visible, and on `online` and `offline` while the page is visible. It replaces a connection
-   * that has received nothing for 5 s longer than the ping interval. If the browser says that it has no network, it
-   * replaces any connection.
+   * Connects at once instead of after the pause, even if the server has ended the connection. Ends a `rest()`. It
+   * replaces a connection that has received nothing for 5 s longer than the ping interval. If the browser says that it
+   * has no network, it replaces any connection.
    */
   wake(): void;
   /**
-   * Leaves the open rooms on the server until `wake()`, because nobody looks at them. Call it when the page has been
-   * hidden for a while, or when it starts hidden. A person who has a room open is present there, and gets no
-   * notification of its messages on other devices.
+   * Leaves the open rooms on the server until `wake()`, because nobody looks at them. A person who has a room open is
+   * present there, and gets no notification of its messages on other devices.
    * The list of rooms stays current: new messages count as unread, and new elements of others as unseen. Open rooms
    * stay as they are shown. `wake()` joins them again, and then they show what has changed meanwhile.
    */
   rest(): void;
-  /** Writes the cache, sends waiting read receipts, and ends typing. Call it on `pagehide`. */
+  /** Writes the cache, sends waiting read receipts, and ends typing. */
   flush(): Promise<void>;
 
   /**
@@ -283,6 +281,14 @@ export class Parlor {
    */
   open(roomId: string): OpenRoom;
 }
+
+/**
+ * Connects a `Parlor` to the life of a page. Call it once, before `start()`. It calls `wake()` when the page becomes
+ * visible, also from the back/forward cache, and on `online` and `offline` while it is visible; `rest()` if the page is
+ * hidden now, and when it has been hidden for 15 s; and `flush()` when it becomes hidden or is left.
+ * @returns a function that ends this.
+ */
+export function attach(parlor: Parlor, window: Window): () => void;
 
 export interface OpenRoom {
   readonly roomId: string;

@@ -3,11 +3,12 @@ import { TabChannel } from "./channel.js";
 import { messagesLane } from "./conversation.js";
 import { ClientFailure } from "./failure.js";
 import { Caller } from "./http.js";
-import { Observable, Value } from "./observable.js";
+import { Observable, Value, bindMethods } from "./observable.js";
 import { browserPlatform } from "./platform.js";
 import { Session } from "./session.js";
 import { indexedDBStorage, memoryStorage } from "./storage.js";
 
+export { attach } from "./attach.js";
 export { badgeText, personName } from "./display.js";
 export { browserPlatform, ClientFailure, indexedDBStorage, memoryStorage };
 
@@ -25,6 +26,7 @@ export class Parlor {
   #isResting = false;
 
   constructor({ server, platform = browserPlatform(), storage, transport = "auto" }) {
+    bindMethods(this);
     this.#platform = platform;
     // "" means the page's own origin. A socket needs a complete address.
     this.#address = (server || globalThis.location?.origin || "").replace(/\/+$/, "");
