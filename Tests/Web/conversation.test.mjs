@@ -52,7 +52,7 @@ test("messages sent offline wait in order, survive a reload, and are stored once
   for (const text of ["one", "two", "three"]) mine.send(text);
   await clock.advance(5_000);
   assert.deepEqual(states(mine), ["sending", "sending", "sending"]);
-  assert.deepEqual(a.parlor.unsent.snapshot, { waiting: 3, failed: 0 });
+  assert.deepEqual(a.parlor.unsent.snapshot, { waiting: 3, failed: 0, receipts: 0 });
   await a.parlor.stop();
   const again = await network.device(a.user, { storage: a.storage });
   const shown = again.parlor.open(roomId).conversation;
@@ -360,5 +360,5 @@ test("a room that is gone shows nothing, and none of its messages is sent", asyn
   assert.deepEqual(texts(mine), []);
   assert.equal(mine.send("never"), null);
   assert.equal(a.parlor.rooms.get(roomId), undefined);
-  assert.deepEqual(a.parlor.unsent.snapshot, { waiting: 0, failed: 0 });
+  assert.deepEqual(a.parlor.unsent.snapshot, { waiting: 0, failed: 0, receipts: 0 });
 });

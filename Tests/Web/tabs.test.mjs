@@ -29,7 +29,7 @@ async function world({ hasChannels = true, seed } = {}) {
   const saved = () => [...server.rooms.get(roomId).elements.values()].map(({ content, position }) => [content.text, position?.x]);
   const shown = (...devices) => devices.map(({ board, parlor }) => {
     assert.equal(board.snapshot.conflict, null);
-    assert.deepEqual(parlor.unsent.snapshot, { waiting: 0, failed: 0 });
+    assert.deepEqual(parlor.unsent.snapshot, { waiting: 0, failed: 0, receipts: 0 });
     return board.snapshot.elements.map(({ content, position, state }) => [content.text, position?.x, state]);
   });
   return { network, clock, server, user, b, one: { ...one, board }, id, roomId, newTab, connect, stored, saved, shown };

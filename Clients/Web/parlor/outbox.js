@@ -29,7 +29,7 @@ export class Outbox {
   #isTakenOver = null;
   /** True while stored entries are being read. Nothing is sent meanwhile, because they come first. */
   #isReading = false;
-  counts = new Value({ waiting: 0, failed: 0 });
+  counts = new Value({ waiting: 0, failed: 0, receipts: 0 });
 
   /**
    * @param send `(entry) → outcome`, where the outcome is `{ type: "done", value }`, `{ type: "gone" }`,

@@ -244,8 +244,11 @@ export class Parlor {
   /** As `rooms`: null while nobody is signed in, and a new object for each person. */
   readonly drafts: Drafts | null;
   readonly connection: Observable<Connection>;
-  /** The numbers of the person's waiting and failed changes, in all rooms. An edit in conflict counts as failed. */
-  readonly unsent: Observable<{ readonly waiting: number; readonly failed: number }>;
+  /**
+   * The numbers of the person's waiting and failed changes in all rooms, and of messages read here whose receipts the
+   * server does not have yet. An edit in conflict counts as failed.
+   */
+  readonly unsent: Observable<{ readonly waiting: number; readonly failed: number; readonly receipts: number }>;
   /** The text of a room's newest message that the server does not have yet, or has refused; null if there is none. */
   unsentText(roomId: string): string | null;
 
@@ -270,7 +273,7 @@ export class Parlor {
    * stay as they are shown. `wake()` joins them again, and then they show what has changed meanwhile.
    */
   rest(): void;
-  /** Writes the cache, sends waiting read receipts, and ends typing. */
+  /** Writes the cache, stores and sends waiting read receipts, and ends typing. */
   flush(): Promise<void>;
 
   /**
@@ -498,8 +501,14 @@ export class Conversation implements Observable<ConversationSnapshot> {
   loadOlder(limit?: number): Promise<boolean>;
   /** Fetches the messages again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;
-  /** Notes that items are visible: unread messages of others count as read. Receipts are sent in batches. */
-  noteVisible(itemIds: Iterable<string>): void;
+  /**
+   * Notes which items are visible: unread messages of others count as read. Receipts are sent in batches, after a reload
+   * if not before.
+   * @param isAtEnd true while the newest messages are in view, and those that arrive come into view by themselves. Then
+   * none of the room's messages counts in `badges`, so that a badge does not blink until the server has the receipts.
+   * Call it again when that ends, such as when the page is hidden.
+   */
+  noteVisible(itemIds: Iterable<string>, isAtEnd?: boolean): void;
   /**
    * Notes that the person has gone to the end of the messages: all up to this `seq` count as read, also those that were
    * skipped, and those that are not loaded, as with `Rooms.markAllRead`.

@@ -122,4 +122,4 @@ class Unsent extends Observable {
   }
 }
 
-const NOTHING = Object.freeze({ waiting: 0, failed: 0 });
+const NOTHING = Object.freeze({ waiting: 0, failed: 0, receipts: 0 });
