@@ -6,7 +6,7 @@ import { clear, route, goTo } from "./route.js";
 import { signInView } from "./sign-in.js";
 import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
-import { followBoardNews, forgetBoardNews, showUnread, shownBadges, watch } from "./unread.js";
+import { followBoardNews, forgetBoardNews, showUnread, shownBadges } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { closeDialogs, leaveOldEntry, toast } from "./dialog.js";
 
@@ -118,7 +118,6 @@ function houseView(parlor, redraw) {
     fill(stage);
     house.dataset.pane = roomId ? "room" : "list";
     room = roomId ? roomView(parlor, roomId, onNews) : noRoomView();
-    watch(roomId, room.isAtEnd);
     stage.append(room.element);
     room.begin?.();
     list.select(roomId);
@@ -146,16 +145,12 @@ function houseView(parlor, redraw) {
   };
   addEventListener("hashchange", show);
   document.addEventListener("keydown", onKey);
-  // When the page becomes hidden, messages that have just arrived count as unread.
-  document.addEventListener("visibilitychange", update);
   return {
     element: house,
     begin: show,
     end() {
       removeEventListener("hashchange", show);
       document.removeEventListener("keydown", onKey);
-      document.removeEventListener("visibilitychange", update);
-      watch(null);
       ends.forEach((end) => end());
       room?.end();
       list.end();
