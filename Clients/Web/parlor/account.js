@@ -279,7 +279,7 @@ export class Account {
   }
 
   #send(entry) {
-    return entry.change.type === "message" ? sendMessage(this.#server, entry) : this.#sendBoardChange(entry);
+    return entry.change.type === "message" ? sendMessage(this.#server, entry, this.#backing.platform.now()) : this.#sendBoardChange(entry);
   }
 
   /** Sends a board change. Later changes of the same element are then based on its result. */

@@ -112,9 +112,10 @@ export class Outbox {
     this.#keeper.keep(entry);
   }
 
-  /** Sends a failed change again. Waiting changes of the lane are sent at once, too. */
+  /** Sends a failed change again, as if it were made now. Waiting changes of the lane are sent at once, too. */
   retry(entry) {
     entry.revise(entry.change, entry.revision);
+    entry.createdAt = this.#platform.now();
     this.#resend(entry);
     this.#lanes.get(entry.lane).pause?.pause.cancel();
   }

@@ -451,7 +451,7 @@ export interface MessageItem {
   readonly isOwn: boolean;
   /** `sending` means waiting or being sent, `sent` that the server has it, and `read` that all others have read it. */
   readonly state: "sending" | "sent" | "read" | "failed";
-  /** The reason if `state` is `failed`, otherwise null. */
+  /** The reason if `state` is `failed`, otherwise null: a code of the contract, `not_kept`, or `too_old`. */
   readonly failure: { readonly code: string; readonly message: string } | null;
   /** The server's message; null until the server has it. */
   readonly message: Message | null;
@@ -483,7 +483,9 @@ export class Conversation implements Observable<ConversationSnapshot> {
   readonly roomId: string;
   /**
    * Shows and stores a message at once, and sends it as soon as the server can be reached. A message that this device
-   * cannot store is sent at once. If the server cannot take it then, the message fails with `not_kept`.
+   * cannot store is sent at once. If the server cannot take it then, the message fails with `not_kept`. A message that
+   * has waited for more than a day is not sent by itself: it fails with `too_old`, `retry` sends it, and `discard` drops
+   * it.
    * @returns the item's id; null for a blank text.
    */
   send(text: string): string | null;

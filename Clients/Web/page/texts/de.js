@@ -222,5 +222,6 @@ export default {
   "error.signed_out": "Die Sitzung ist beendet. Bitte neu anmelden.",
   "error.blocked": "Das ist mit dieser Person nicht möglich.",
   "error.not_kept": "Dieses Gerät konnte die Änderung nicht speichern.",
+  "error.too_old": "Sie hat mehr als einen Tag gewartet.",
   "error.unknown": "Das hat nicht geklappt. Bitte erneut versuchen.",
 };

@@ -224,5 +224,6 @@ export default {
   "error.signed_out": "Your session has ended. Please sign in again.",
   "error.blocked": "This is not possible with this person.",
   "error.not_kept": "This device could not store the change.",
+  "error.too_old": "It has waited for more than a day.",
   "error.unknown": "This did not work. Please try again.",
 };
