@@ -94,7 +94,8 @@ function navigatorOf({ state, isChromium = false, isPersisted = false }) {
     return { state };
   } };
   const persist = async () => { asked.count += 1; };
-  return { asked, storage: { persisted: async () => isPersisted, persist }, permissions, userAgentData: isChromium ? {} : undefined };
+  const storage = { persisted: async () => isPersisted, persist };
+  return { asked, storage, permissions, userAgentData: isChromium ? {} : undefined };
 }
 
 test("a browser that may prompt for lasting storage is asked only after a sign-in", async () => {
@@ -105,7 +106,9 @@ test("a browser that may prompt for lasting storage is asked only after a sign-i
   };
   const firefox = (state) => ({ state });
   const chromium = { state: "prompt", isChromium: true };
-  for (const [browser, count] of [[firefox("prompt"), 0], [firefox("granted"), 1], [firefox("denied"), 1], [chromium, 1], [{}, 1]]) {
+  const safari = {};
+  const counts = [[firefox("prompt"), 0], [firefox("granted"), 1], [firefox("denied"), 1], [chromium, 1], [safari, 1]];
+  for (const [browser, count] of counts) {
     assert.equal(await asked(browser, false), count);
     assert.equal(await asked(browser, true), 1);
   }

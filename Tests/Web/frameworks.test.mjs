@@ -73,9 +73,11 @@ test("methods work without their object", async () => {
 function page({ hidden = false } = {}) {
   const clock = new Clock();
   const document = Object.assign(new EventTarget(), { hidden });
-  const window = Object.assign(new EventTarget(), { document, setTimeout: clock.setTimeout, clearTimeout: clock.clearTimeout });
+  const { setTimeout, clearTimeout } = clock;
+  const window = Object.assign(new EventTarget(), { document, setTimeout, clearTimeout });
   const calls = [];
-  const parlor = { wake: () => calls.push("wake"), rest: () => calls.push("rest"), flush: async () => calls.push("flush") };
+  const note = (name) => async () => calls.push(name);
+  const parlor = { wake: note("wake"), rest: note("rest"), flush: note("flush") };
   const end = attach(parlor, window);
   return {
     clock, end,

@@ -36,7 +36,8 @@ async function startUnopened(event) {
 }
 
 for (const [event, longest] of [[undefined, 3_000], ["onblocked", 1_000]]) {
-  test(`a database that never opens (${event ?? "no answer"}) is given up after ${longest} ms, and the session lives in memory`, async () => {
+  const name = `a database that never opens (${event ?? "no answer"}) is given up after ${longest} ms`;
+  test(`${name}, and the session lives in memory`, async () => {
     const { parlor, server, clock, request, ada, waited } = await startUnopened(event);
     assert.ok(waited <= longest + 20, `${waited} ms`);
     assert.equal(parlor.session.snapshot.failure.kind, "not_kept");

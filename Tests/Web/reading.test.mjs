@@ -110,7 +110,10 @@ test("what was skipped without a connection is read with the next one, also afte
   assert.equal(badge(), 0);
 });
 
-/** Ada, who is offline in the open room with three unread messages. `stored` returns the messages whose receipts are stored. */
+/**
+ * Ada, who is offline in the open room with three unread messages. `stored` returns the messages whose receipts are
+ * stored.
+ */
 async function offline() {
   const world = await unread(3);
   const { clock, a, roomId } = world;
@@ -118,7 +121,10 @@ async function offline() {
   await clock.advance(1_000);
   a.wires.cut();
   await clock.advance(100);
-  const stored = async ({ storage } = a) => (await storage.readAll(`${a.user.id}/cache/receipts/`)).flatMap(([, ids]) => ids);
+  const stored = async ({ storage } = a) => {
+    const kept = await storage.readAll(`${a.user.id}/cache/receipts/`);
+    return kept.flatMap(([, ids]) => ids);
+  };
   const ids = conversation.snapshot.items.map(({ id }) => id);
   /** Starts a page with what is stored now. What the page before it stores from now on goes nowhere: it has ended. */
   const restart = async (options) => {
@@ -177,7 +183,7 @@ test("receipts that the server will never take are stored no more, and signing o
   }
 });
 
-test("with its newest messages in view, an open room shows none as unread at any moment; out of view, each counts", async () => {
+test("with its newest messages in view, an open room never shows any as unread; out of view, each counts", async () => {
   const { clock, a, roomId, badge, write } = await unread(1);
   const { rooms } = a.parlor;
   const { conversation, close } = a.parlor.open(roomId);
@@ -185,7 +191,8 @@ test("with its newest messages in view, an open room shows none as unread at any
   await clock.advance(1_000);
   see(true);
   const seen = new Set();
-  const end = rooms.subscribe(({ unreadMessages }) => seen.add(`${unreadMessages} ${badge()} ${rooms.get(roomId).hasUnread}`));
+  const noteShown = ({ unreadMessages }) => seen.add(`${unreadMessages} ${badge()} ${rooms.get(roomId).hasUnread}`);
+  const end = rooms.subscribe(noteShown);
   for (let count = 0; count < 3; count += 1) {
     write();
     await clock.advance(16);

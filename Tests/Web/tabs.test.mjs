@@ -6,7 +6,10 @@ import { caughtUp, pair } from "./support/pair.mjs";
 
 const SEEDS = Number(process.env.WEB_SEEDS ?? 40);
 
-/** Ada's tab in a browser, with a room's board open and a saved note on it. `newTab` opens another tab without a network. */
+/**
+ * Ada's tab in a browser, with a room's board open and a saved note on it. `newTab` opens another tab, which has no
+ * network.
+ */
 async function world({ hasChannels = true, seed } = {}) {
   const { network, clock, server, a: { user }, b, roomId } = await pair({ seed });
   const tabs = hasChannels ? browser() : { ...browser(), BroadcastChannel: undefined };
@@ -25,8 +28,9 @@ async function world({ hasChannels = true, seed } = {}) {
     parlor.wake();
     await clock.advance(300);
   };
-  const stored = async () => (await tabs.storage.readAll(`${user.id}/outbox/`)).map(([, { change }]) => change.content?.text ?? change.position?.x);
-  const saved = () => [...server.rooms.get(roomId).elements.values()].map(({ content, position }) => [content.text, position?.x]);
+  const stored = () => tabs.storage.readAll(`${user.id}/outbox/`);
+  const { elements } = server.rooms.get(roomId);
+  const saved = () => [...elements.values()].map(({ content, position }) => [content.text, position?.x]);
   const shown = (...devices) => devices.map(({ board, parlor }) => {
     assert.equal(board.snapshot.conflict, null);
     assert.deepEqual(parlor.unsent.snapshot, { waiting: 0, failed: 0, receipts: 0 });
@@ -46,7 +50,8 @@ for (const [name, change] of Object.entries(CHANGES)) {
   for (const order of ["other tab first", "same tab first", "other tab first, without channels"]) {
     // Without channels, an older move that is sent last cannot be told from a newer one.
     test(`${name} that goes on after another tab has taken it over is saved as it was last: ${order}`, async () => {
-      const { one, id, newTab, connect, clock, saved, shown, stored } = await world({ hasChannels: !order.endsWith("channels") });
+      const hasChannels = !order.endsWith("channels");
+      const { one, id, newTab, connect, clock, saved, shown, stored } = await world({ hasChannels });
       one.wires.cut();
       await clock.advance(100);
       change(one, id, false);
@@ -65,7 +70,7 @@ for (const [name, change] of Object.entries(CHANGES)) {
   }
 }
 
-test("what another tab has sent shows as saved, and an edit that then goes on is no conflict, also after a reload", async () => {
+test("what another tab has sent shows as saved, and to go on editing is no conflict, also after a reload", async () => {
   const { one, id, newTab, connect, clock, saved, shown } = await world();
   one.wires.cut();
   await clock.advance(100);
@@ -99,10 +104,10 @@ test("an edit that somebody else has changed meanwhile is a conflict in the end,
   for (const tab of [two, one]) await connect(tab);
   await clock.advance(20_000);
   assert.deepEqual(saved(), [["theirs", 0]]);
-  assert.deepEqual([one, two].map(({ board }) => board.snapshot.conflict?.content.text), ["a paragraph", "a paragraph"]);
+  for (const { board } of [one, two]) assert.equal(board.snapshot.conflict?.content.text, "a paragraph");
 });
 
-test("whatever the person changes in a tab, on any wires of two tabs, the last text and the last place are saved", async () => {
+test("whatever a person changes in a tab, on any wires of two tabs, the last text and place are saved", async () => {
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const { network, one, id, newTab, connect, clock, saved, shown, stored } = await world({ seed });
     const pick = (values) => values[Math.floor(network.random() * values.length)];

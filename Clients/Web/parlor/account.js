@@ -279,7 +279,8 @@ export class Account {
   }
 
   #send(entry) {
-    return entry.change.type === "message" ? sendMessage(this.#server, entry, this.#backing.platform.now()) : this.#sendBoardChange(entry);
+    if (entry.change.type !== "message") return this.#sendBoardChange(entry);
+    return sendMessage(this.#server, entry, this.#backing.platform.now());
   }
 
   /** Sends a board change. Later changes of the same element are then based on its result. */

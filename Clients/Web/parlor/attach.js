@@ -15,7 +15,8 @@ export function attach(parlor, window) {
     rest = window.setTimeout(() => parlor.rest(), REST_AFTER);
   };
   const listeners = [
-    [window, "online", wake], [window, "offline", wake], [window, "pagehide", flush], [document, "visibilitychange", turn],
+    [window, "online", wake], [window, "offline", wake], [window, "pagehide", flush],
+    [document, "visibilitychange", turn],
     // A page that comes from the back/forward cache has lost its connection.
     [window, "pageshow", ({ persisted }) => persisted && wake()],
   ];

@@ -245,8 +245,8 @@ export class Board extends Observable {
     if (last?.change.type === "delete") return;
     const stored = this.#store.get(id);
     if (last && last.state !== "sending" && (last.change.type === "update" || !last.isAttempted || last.state === "failed")) {
-      const isFirstContent = fields.content !== undefined && last.change.type === "update" && last.change.content === undefined;
-      if (isFirstContent) this.#base(fields, stored, entries.length > 1);
+      const isFirst = last.change.type === "update" && last.change.content === undefined;
+      if (isFirst && fields.content !== undefined) this.#base(fields, stored, entries.length > 1);
       return this.#backing.outbox.revise(last, fields);
     }
     if (!stored && !last) return;

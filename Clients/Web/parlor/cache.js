@@ -5,8 +5,8 @@ import { Pause } from "./timing.js";
 const PAUSE = 500;
 
 /**
- * The last known rooms, messages and elements of one person, the drafts, and the unsent receipts, for the next start. An
- * entry that cannot be read counts as missing.
+ * The last known rooms, messages and elements of one person, the drafts, and the unsent receipts, for the next start.
+ * An entry that cannot be read counts as missing.
  */
 export class Cache {
   #storage;

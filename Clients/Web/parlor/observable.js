@@ -59,7 +59,8 @@ export class Observable {
 export function bindMethods(object) {
   for (let type = Object.getPrototypeOf(object); type !== Object.prototype; type = Object.getPrototypeOf(type)) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(type))) {
-      if (typeof value === "function" && name !== "constructor" && !Object.hasOwn(object, name)) object[name] = value.bind(object);
+      if (name === "constructor" || Object.hasOwn(object, name)) continue;
+      if (typeof value === "function") object[name] = value.bind(object);
     }
   }
 }

@@ -97,8 +97,9 @@ export class OutboxKeeper {
       // The revisions of an entry come in order. Two tabs may each have stored one.
       if (entries.has(key)) outdated.push([entries.get(key).storedAs, undefined]);
       // An entry that was being sent when the page ended may have arrived.
-      const kept = { key, revision: Number(revision ?? 0), storedAs, state, failure: record.failure, isKept: true, isAttempted: true };
-      entries.set(key, Object.assign(new OutboxEntry(record), kept));
+      entries.set(key, Object.assign(new OutboxEntry(record), {
+        key, revision: Number(revision ?? 0), storedAs, state, failure: record.failure, isKept: true, isAttempted: true,
+      }));
     }
     if (outdated.length > 0) void this.#storage.write(outdated).catch(() => {});
     return [...entries.values()];
@@ -167,7 +168,8 @@ export class OutboxKeeper {
       for (const entry of entries) if (!entry.isKept && !entry.isRemoved) entry.refusal = refusal;
     }
     // No other tab has an entry that is new.
-    const news = written.map(({ news }) => news).filter(({ isRemoved, revision }) => isRemoved || (isWritten && revision > 0));
+    const isNews = ({ isRemoved, revision }) => isRemoved || (isWritten && revision > 0);
+    const news = written.map((one) => one.news).filter(isNews);
     if (news.length > 0) this.#channel.post("outbox", news);
     this.#onKept(entries.filter((entry) => !entry.isRemoved));
   }

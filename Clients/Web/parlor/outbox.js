@@ -41,8 +41,10 @@ export class Outbox {
     this.#send = send;
     this.#keeper = new OutboxKeeper({ platform, storage, prefix, channel, onKept: (entries) => this.#noteKept(entries) });
     channel.listen("outbox", (news) => {
+      const entries = [...this.#lanes.values()].flatMap((lane) => lane.entries);
       for (const item of news) {
-        for (const { entries } of this.#lanes.values()) for (const entry of [...entries]) if (entry.key === item.key) this.#follow(entry, item);
+        const entry = entries.find(({ key }) => key === item.key);
+        if (entry) this.#follow(entry, item);
       }
     });
   }

@@ -484,8 +484,8 @@ export class Conversation implements Observable<ConversationSnapshot> {
   /**
    * Shows and stores a message at once, and sends it as soon as the server can be reached. A message that this device
    * cannot store is sent at once. If the server cannot take it then, the message fails with `not_kept`. A message that
-   * has waited for more than a day is not sent by itself: it fails with `too_old`, `retry` sends it, and `discard` drops
-   * it.
+   * has waited for more than a day is not sent by itself: it fails with `too_old`, `retry` sends it, and `discard`
+   * drops it.
    * @returns the item's id; null for a blank text.
    */
   send(text: string): string | null;
@@ -504,8 +504,8 @@ export class Conversation implements Observable<ConversationSnapshot> {
   /** Fetches the messages again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;
   /**
-   * Notes which items are visible: unread messages of others count as read. Receipts are sent in batches, after a reload
-   * if not before.
+   * Notes which items are visible: unread messages of others count as read. Receipts are sent in batches, after a
+   * reload if not before.
    * @param isAtEnd true while the newest messages are in view, and those that arrive come into view by themselves. Then
    * none of the room's messages counts in `badges`, so that a badge does not blink until the server has the receipts.
    * Call it again when that ends, such as when the page is hidden.

@@ -30,9 +30,11 @@ export class Parlor {
     this.#platform = platform;
     // "" means the page's own origin. A socket needs a complete address.
     this.#address = (server || globalThis.location?.origin || "").replace(/\/+$/, "");
-    this.#storage = storage ?? ("indexedDB" in globalThis ? indexedDBStorage(`parlor ${this.#address}`, undefined, platform) : memoryStorage());
+    const name = `parlor ${this.#address}`;
+    const makeStorage = "indexedDB" in globalThis ? indexedDBStorage : memoryStorage;
+    this.#storage = storage ?? makeStorage(name, undefined, platform);
     this.#mode = transport;
-    this.#channel = new TabChannel(platform, `parlor ${this.#address}`);
+    this.#channel = new TabChannel(platform, name);
     this.connection = new Value(IDLE);
     this.unsent = new Unsent();
     this.session = new Session({

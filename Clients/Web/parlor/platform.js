@@ -30,7 +30,8 @@ export function browserPlatform(overrides = {}) {
  */
 export async function persist({ storage, permissions, userAgentData } = {}, mayPrompt) {
   if (!storage?.persist || (await storage.persisted())) return;
-  // Only Chromium has `userAgentData`. Its permission is "prompt", too, but it never prompts. Safari has no such permission.
+  // Only Chromium has `userAgentData`. Its permission is "prompt", too, but it never prompts. Safari has no such
+  // permission.
   if (!mayPrompt && !userAgentData) {
     const permission = await permissions?.query({ name: "persistent-storage" }).catch(() => null);
     if (permission?.state === "prompt") return;

@@ -23,13 +23,15 @@ export class Network {
   }
 
   /** A tab of a person who is signed in, unless the storage has another session or keeps none. */
-  async device(user, { storage = memoryStorage(), locks, BroadcastChannel, transport, persist, isOffline = false } = {}) {
+  async device(user, options = {}) {
+    const { storage = memoryStorage(), locks, BroadcastChannel, transport, persist, isOffline = false } = options;
     const wires = new Wires(this);
     wires.isOffline = isOffline;
     let count = 0;
     const name = `${user.username}-${this.devices.length}`;
     const platform = browserPlatform({
-      ...this.clock, now: this.clock.now, isOffline: () => wires.isOffline, random: this.random, makeId: () => `${name}-${++count}`, fetch: (...rest) => wires.fetch(...rest), WebSocket: wires.WebSocket, locks,
+      ...this.clock, now: this.clock.now, isOffline: () => wires.isOffline, random: this.random,
+      makeId: () => `${name}-${++count}`, fetch: (...rest) => wires.fetch(...rest), WebSocket: wires.WebSocket, locks,
       BroadcastChannel, persist,
     });
     const isKept = await storage.read("session").catch(() => undefined);

@@ -25,7 +25,7 @@ export default {
   signingIn: "Anmeldung läuft…",
   sessionEnded: "Die Sitzung ist beendet. Bitte neu anmelden.",
   sessionNotKept: "Dieses Gerät konnte die Sitzung nicht speichern. Nach dem Neuladen bitte wieder anmelden.",
-  storageFailed: "Dieser Browser konnte nicht lesen, was er gespeichert hat. Lade die Seite neu, oder melde dich an, bis du sie schließt.",
+  storageFailed: "Der Browser konnte nicht lesen, was er gespeichert hat. Lade die Seite neu, oder melde dich für jetzt an.",
   rooms: "Räume",
   people: "Personen",
   newRoom: "Neuer Raum",

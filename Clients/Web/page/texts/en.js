@@ -27,7 +27,7 @@ export default {
   signingIn: "Signing in…",
   sessionEnded: "Your session has ended. Please sign in again.",
   sessionNotKept: "This device could not store your session. After a reload you have to sign in again.",
-  storageFailed: "This browser could not read what it has stored. Reload the page, or sign in until you close it.",
+  storageFailed: "This browser could not read what it has stored. Reload the page, or sign in for now.",
   rooms: "Rooms",
   people: "People",
   newRoom: "New room",
