@@ -17,7 +17,6 @@ export class OutboxEntry {
   /** `queued`, `sending` or `failed`. */
   state = "queued";
   failure = null;
-  isKept = false;
   /**
    * The failure `not_kept` if the storage has refused the entry. The entry would be lost with the page. So it is sent
    * at once, and fails if the server cannot take it then.
@@ -32,6 +31,10 @@ export class OutboxEntry {
   /** @param id the id of the message or element; for a new one, its `tempId`. @param change what to send, as JSON. */
   constructor({ lane, id, change, createdAt }) {
     Object.assign(this, { lane, id, change, createdAt });
+  }
+
+  get isKept() {
+    return this.storedAs !== null;
   }
 
   /** Each revision has its own key, so a tab that has sent an earlier one cannot remove this one. */
@@ -98,7 +101,7 @@ export class OutboxKeeper {
       if (entries.has(key)) outdated.push([entries.get(key).storedAs, undefined]);
       // An entry that was being sent when the page ended may have arrived.
       entries.set(key, Object.assign(new OutboxEntry(record), {
-        key, revision: Number(revision ?? 0), storedAs, state, failure: record.failure, isKept: true, isAttempted: true,
+        key, revision: Number(revision ?? 0), storedAs, state, failure: record.failure, isAttempted: true,
       }));
     }
     if (outdated.length > 0) void this.#storage.write(outdated).catch(() => {});
@@ -160,7 +163,7 @@ export class OutboxKeeper {
     let isWritten = false;
     try {
       await this.#storage.write([...outdated.map(({ entry }) => [entry.storedAs, undefined]), ...changes]);
-      for (const { entry, key } of written) Object.assign(entry, { isKept: true, refusal: null, storedAs: key });
+      for (const { entry, key } of written) Object.assign(entry, { refusal: null, storedAs: key });
       isWritten = true;
     } catch (error) {
       const refusal = { code: "not_kept", message: `The change cannot be stored on this device (${error?.message ?? error}).` };
