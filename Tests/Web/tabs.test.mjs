@@ -48,7 +48,7 @@ const ENDS = { "an edit": ["a paragraph", 0], "a move": ["note", 2] };
 
 for (const [name, change] of Object.entries(CHANGES)) {
   for (const order of ["other tab first", "same tab first", "other tab first, without channels"]) {
-    // Without channels, an older move that is sent last cannot be told from a newer one.
+    // Without channels, nothing says which of two moves is newer: the one that is sent last wins.
     test(`${name} that goes on after another tab has taken it over is saved as it was last: ${order}`, async () => {
       const hasChannels = !order.endsWith("channels");
       const { one, id, newTab, connect, clock, saved, shown, stored } = await world({ hasChannels });
