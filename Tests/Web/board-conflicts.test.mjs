@@ -53,7 +53,7 @@ const shown = (board) => board.snapshot.elements.map(({ content, state }) => [co
 
 test("what others were faster than while no board was open is shown when it opens, and other elements' edits are sent", async () => {
   const { device, roomId, theirs, first, second, open } = await conflicts();
-  assert.deepEqual(device.parlor.unsent.snapshot, { waiting: 0, failed: 2 });
+  assert.deepEqual(device.parlor.unsent.snapshot, { waiting: 0, failed: 2, receipts: 0 });
   assert.deepEqual(shown(theirs), [["theirs", "saved"], ["mine", "saved"]]);
   const { board } = device.parlor.open(roomId);
   assert.equal(board.snapshot.conflict, null, "its element is not loaded yet");
@@ -73,7 +73,7 @@ test("a conflict survives the board's closing and a reload, and is not sent agai
   const tab = await newTab();
   await clock.advance(60_000);
   const again = await open(tab);
-  assert.deepEqual(tab.parlor.unsent.snapshot, { waiting: 0, failed: 2 });
+  assert.deepEqual(tab.parlor.unsent.snapshot, { waiting: 0, failed: 2, receipts: 0 });
   assert.deepEqual(again.snapshot.conflict, first);
   again.retry(first.id);
   again.discard(first.id);

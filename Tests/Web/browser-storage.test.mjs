@@ -7,6 +7,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { memoryStorage } from "../../Clients/Web/parlor/parlor.js";
+import { persist } from "../../Clients/Web/parlor/platform.js";
+import { Network } from "./support/network.mjs";
+import { caughtUp } from "./support/pair.mjs";
 
 const library = new URL("../../Clients/Web/parlor/", import.meta.url);
 
@@ -81,4 +84,54 @@ test("IndexedDB does the same in a browser", { skip: browser() ? false : "there 
     server.closeAllConnections();
     await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
+});
+
+/** A browser's navigator, and how often it was asked to keep data. */
+function navigatorOf({ state, isChromium = false, isPersisted = false }) {
+  const asked = { count: 0 };
+  const permissions = { query: async () => {
+    if (state === undefined) throw new TypeError("persistent-storage is no permission");
+    return { state };
+  } };
+  const persist = async () => { asked.count += 1; };
+  const storage = { persisted: async () => isPersisted, persist };
+  return { asked, storage, permissions, userAgentData: isChromium ? {} : undefined };
+}
+
+test("a browser that may prompt for lasting storage is asked only after a sign-in", async () => {
+  const asked = async (browser, mayPrompt) => {
+    const navigator = navigatorOf(browser);
+    await persist(navigator, mayPrompt);
+    return navigator.asked.count;
+  };
+  const firefox = (state) => ({ state });
+  const chromium = { state: "prompt", isChromium: true };
+  const safari = {};
+  const counts = [[firefox("prompt"), 0], [firefox("granted"), 1], [firefox("denied"), 1], [chromium, 1], [safari, 1]];
+  for (const [browser, count] of counts) {
+    assert.equal(await asked(browser, false), count);
+    assert.equal(await asked(browser, true), 1);
+  }
+  assert.equal(await asked({ isPersisted: true }, true), 0);
+  await persist(undefined, true);
+  await persist({}, true);
+});
+
+test("lasting storage is asked for once somebody is signed in, and its refusal changes nothing", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const [ada, calls] = [server.addPerson("ada"), []];
+  const persist = async (mayPrompt) => {
+    calls.push(mayPrompt);
+    throw new TypeError("refused");
+  };
+  const { parlor } = await network.device(ada, { persist });
+  assert.deepEqual(calls, [false]);
+  await Promise.all([parlor.session.logout(), clock.advance(1_000)]);
+  await Promise.all([parlor.stop(), clock.advance(1_000)]);
+  await parlor.start();
+  assert.deepEqual(calls, [false]);
+  await parlor.session.adopt(server.openSession(ada));
+  await caughtUp(clock, { parlor });
+  assert.deepEqual(calls, [false, true]);
 });

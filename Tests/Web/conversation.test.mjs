@@ -52,7 +52,7 @@ test("messages sent offline wait in order, survive a reload, and are stored once
   for (const text of ["one", "two", "three"]) mine.send(text);
   await clock.advance(5_000);
   assert.deepEqual(states(mine), ["sending", "sending", "sending"]);
-  assert.deepEqual(a.parlor.unsent.snapshot, { waiting: 3, failed: 0 });
+  assert.deepEqual(a.parlor.unsent.snapshot, { waiting: 3, failed: 0, receipts: 0 });
   await a.parlor.stop();
   const again = await network.device(a.user, { storage: a.storage });
   const shown = again.parlor.open(roomId).conversation;
@@ -360,5 +360,37 @@ test("a room that is gone shows nothing, and none of its messages is sent", asyn
   assert.deepEqual(texts(mine), []);
   assert.equal(mine.send("never"), null);
   assert.equal(a.parlor.rooms.get(roomId), undefined);
-  assert.deepEqual(a.parlor.unsent.snapshot, { waiting: 0, failed: 0 });
+  assert.deepEqual(a.parlor.unsent.snapshot, { waiting: 0, failed: 0, receipts: 0 });
+});
+
+test("a message that has waited for more than a day asks before it is sent; a younger one goes by itself", async () => {
+  const { network, clock, server, a, roomId } = await pair();
+  const { conversation } = a.parlor.open(roomId);
+  a.wires.cut();
+  const [day, minute] = [24 * 3_600_000, 60_000];
+  for (const text of ["to retry", "to discard"]) conversation.send(text);
+  await clock.advance(10 * minute);
+  conversation.send("in time");
+  await clock.advance(100);
+  await Promise.all([a.parlor.stop(), clock.advance(day - 5 * minute)]);
+  const next = await network.device(a.user, { storage: a.storage });
+  await caughtUp(clock, next);
+  const { conversation: again } = next.parlor.open(roomId);
+  await clock.advance(2_000);
+  const sent = () => server.rooms.get(roomId).messages.map(({ text }) => text);
+  const failed = () => again.snapshot.items.filter(({ failure }) => failure?.code === "too_old");
+  assert.deepEqual([sent(), next.parlor.unsent.snapshot.failed], [["in time"], 2]);
+  assert.deepEqual(failed().map(({ text }) => text), ["to retry", "to discard"]);
+  await clock.advance(day);
+  assert.equal(failed().length, 2, "they wait for the person");
+  const [toRetry, toDiscard] = failed();
+  next.wires.cut();
+  again.retry(toRetry.id);
+  assert.ok(again.discard(toDiscard.id));
+  await clock.advance(minute);
+  // Its day begins again with the retry, also after a reload.
+  await Promise.all([next.parlor.stop(), clock.advance(day / 2)]);
+  await caughtUp(clock, await network.device(a.user, { storage: a.storage }));
+  await clock.advance(2_000);
+  assert.deepEqual(sent(), ["in time", "to retry"]);
 });

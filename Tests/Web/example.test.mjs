@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { hasNoServer, RealServer } from "./support/server.mjs";
 
 const library = new URL("../../Clients/Web/parlor/", import.meta.url);
@@ -34,6 +35,20 @@ test("the README's example runs", { skip: hasNoServer }, async () => {
   } finally {
     await server.end();
     await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("compressed, the modules are as small as the README says", async () => {
+  const names = (await readdir(library)).filter((name) => name.endsWith(".js")).sort();
+  const sources = await Promise.all(names.map((name) => readFile(new URL(name, library), "utf8")));
+  const source = sources.join("");
+  // As the gateway does, which needs comments to be on lines of their own.
+  const code = source.replace(/^ *(\/\*\*|\*|\/\/).*\n/gm, "");
+  const readme = await readFile(new URL("README.md", library), "utf8");
+  const [, limit, whole] = /at most (\d+) kB without .* and (\d+) kB with/s.exec(readme);
+  for (const [text, kilobytes] of [[code, limit], [source, whole]]) {
+    const { length } = gzipSync(text, { level: 9 });
+    assert.ok(length <= kilobytes * 1_000, `${length} bytes are more than ${kilobytes} kB`);
   }
 });
 

@@ -18,6 +18,37 @@ function blocked() {
   };
 }
 
+/**
+ * Ada's page starts on a database that never opens.
+ * @param event what its request gets after a second, if anything.
+ */
+async function startUnopened(event) {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const ada = server.addPerson("ada");
+  const request = { result: { close: () => { request.isClosed = true; } } };
+  const storage = indexedDBStorage("parlor", { open: () => request }, clock);
+  clock.setTimeout(() => request[event]?.(), 1_000);
+  const began = clock.now();
+  const device = network.device(ada, { storage });
+  await clock.until("it starts", () => network.devices[0]?.parlor.session.snapshot.status === "signedOut");
+  return { ...await device, server, clock, request, ada, waited: clock.now() - began };
+}
+
+for (const [event, longest] of [[undefined, 3_000], ["onblocked", 1_000]]) {
+  const name = `a database that never opens (${event ?? "no answer"}) is given up after ${longest} ms`;
+  test(`${name}, and the session lives in memory`, async () => {
+    const { parlor, server, clock, request, ada, waited } = await startUnopened(event);
+    assert.ok(waited <= longest + 20, `${waited} ms`);
+    assert.equal(parlor.session.snapshot.failure.kind, "not_kept");
+    await parlor.session.adopt(server.openSession(ada));
+    await caughtUp(clock, { parlor });
+    assert.deepEqual([parlor.session.snapshot.user, parlor.session.snapshot.failure.kind], [ada, "not_kept"]);
+    request.onsuccess();
+    assert.ok(request.isClosed, "a database that opens later is not used");
+  });
+}
+
 /** Ada with a room, signed in on a page that can store nothing. */
 async function unkept() {
   const network = new Network();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { memoryStorage } from "../../Clients/Web/parlor/parlor.js";
 import { caughtUp, pair } from "./support/pair.mjs";
 
 /** Ada, who has not opened a room in which bob has written `count` messages, and she one after each tenth. */
@@ -107,4 +108,109 @@ test("what was skipped without a connection is read with the next one, also afte
   close();
   await clock.advance(5_000);
   assert.equal(badge(), 0);
+});
+
+/**
+ * Ada, who is offline in the open room with three unread messages. `stored` returns the messages whose receipts are
+ * stored.
+ */
+async function offline() {
+  const world = await unread(3);
+  const { clock, a, roomId } = world;
+  const { conversation } = a.parlor.open(roomId);
+  await clock.advance(1_000);
+  a.wires.cut();
+  await clock.advance(100);
+  const stored = async ({ storage } = a) => {
+    const kept = await storage.readAll(`${a.user.id}/cache/receipts/`);
+    return kept.flatMap(([, ids]) => ids);
+  };
+  const ids = conversation.snapshot.items.map(({ id }) => id);
+  /** Starts a page with what is stored now. What the page before it stores from now on goes nowhere: it has ended. */
+  const restart = async (options) => {
+    const storage = memoryStorage();
+    await storage.write(await a.storage.readAll(""));
+    return world.network.device(a.user, { storage, ...options });
+  };
+  return { ...world, conversation, stored, ids, restart };
+}
+
+const receipts = ({ parlor }) => parlor.unsent.snapshot.receipts;
+
+for (const [end, time] of [["ends later", 5_000], ["ends at once", 0]]) {
+  test(`what was read on a page that ${end} without a connection is sent at the next start, once`, async () => {
+    const { clock, a, roomId, calls, conversation, stored, ids, restart } = await offline();
+    conversation.noteVisible(ids);
+    assert.equal(receipts(a), 3);
+    await clock.advance(time);
+    if (time === 0) void a.parlor.flush();
+    await clock.advance(100);
+    assert.equal((await stored()).length, 3);
+    const next = await restart();
+    await caughtUp(clock, next);
+    await clock.advance(1_000);
+    assert.deepEqual([next.parlor.rooms.get(roomId).badges.messages, receipts(next), await stored(next)], [0, 0, []]);
+    assert.equal(calls("messages:mark-read") + calls(`POST /rooms/${roomId}/messages/read`), 1);
+  });
+}
+
+test("what two tabs have read without a connection is stored beside each other", async () => {
+  const { network, clock, a, server, roomId, conversation, stored, ids, restart } = await offline();
+  const other = await network.device(a.user, { storage: a.storage, isOffline: true });
+  const { conversation: same } = other.parlor.open(roomId);
+  await clock.advance(100);
+  conversation.noteVisible(ids.slice(0, 1));
+  same.noteVisible(ids.slice(1));
+  await clock.advance(5_000);
+  assert.deepEqual([(await stored()).length, receipts(a), receipts(other)], [3, 1, 2]);
+  const next = await restart();
+  await caughtUp(clock, next);
+  await clock.advance(1_000);
+  assert.deepEqual([server.rooms.get(roomId).badges(a.user.id).messages, await stored(next)], [0, []]);
+});
+
+test("receipts that the server will never take are stored no more, and signing out leaves none", async () => {
+  for (const isRefused of [true, false]) {
+    const { clock, a, server, roomId, conversation, stored, ids, restart } = await offline();
+    conversation.noteVisible(ids);
+    await clock.advance(5_000);
+    if (isRefused) server.rooms.delete(roomId);
+    const next = await restart({ isOffline: !isRefused });
+    await clock.advance(5_000);
+    assert.equal(receipts(next), isRefused ? 0 : 3);
+    if (!isRefused) await Promise.all([next.parlor.session.logout(), clock.advance(5_000)]);
+    assert.deepEqual(await stored(next), []);
+  }
+});
+
+test("with its newest messages in view, an open room never shows any as unread; out of view, each counts", async () => {
+  const { clock, a, roomId, badge, write } = await unread(1);
+  const { rooms } = a.parlor;
+  const { conversation, close } = a.parlor.open(roomId);
+  const see = (isAtEnd) => conversation.noteVisible(conversation.snapshot.items.map(({ id }) => id), isAtEnd);
+  await clock.advance(1_000);
+  see(true);
+  const seen = new Set();
+  const noteShown = ({ unreadMessages }) => seen.add(`${unreadMessages} ${badge()} ${rooms.get(roomId).hasUnread}`);
+  const end = rooms.subscribe(noteShown);
+  for (let count = 0; count < 3; count += 1) {
+    write();
+    await clock.advance(16);
+    see(true);
+    await clock.advance(count * 1_000);
+  }
+  assert.deepEqual([...seen], ["0 0 false"]);
+  end();
+  await clock.advance(1_000);
+  conversation.noteVisible([]);
+  write();
+  await clock.advance(200);
+  assert.deepEqual([badge(), rooms.snapshot.unreadMessages], [1, 1], "the page is hidden");
+  see(true);
+  assert.equal(badge(), 0);
+  await clock.advance(3_000);
+  close();
+  write();
+  await clock.advance(1_000);
+  assert.equal(badge(), 1, "the room is closed");
 });

@@ -1,3 +1,4 @@
+import { attach } from "../parlor/attach.js";
 import { h, fill, text, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
@@ -5,12 +6,9 @@ import { clear, route, goTo } from "./route.js";
 import { signInView } from "./sign-in.js";
 import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
-import { followBoardNews, forgetBoardNews, showUnread, shownBadges, watch } from "./unread.js";
+import { followBoardNews, forgetBoardNews, showUnread, shownBadges } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { closeDialogs, leaveOldEntry, toast } from "./dialog.js";
-
-/** The time, in milliseconds, after which a hidden page leaves its room. Shorter visits to other tabs do not count. */
-const REST_AFTER = 15_000;
 
 /** Shows `parlor` in the page: the sign-in form, or the list of rooms beside one room. */
 export function begin(parlor) {
@@ -88,19 +86,7 @@ export function begin(parlor) {
     drawBanner();
   });
   parlor.unsent.subscribe(drawBanner);
-  // A hidden page reconnects by itself, a little later. `wake` would open its room again.
-  const wakeIfVisible = () => document.hidden || parlor.wake();
-  addEventListener("online", wakeIfVisible);
-  addEventListener("offline", wakeIfVisible);
-  addEventListener("pagehide", () => void parlor.flush());
-  let rest = null;
-  document.addEventListener("visibilitychange", () => {
-    clearTimeout(rest);
-    if (!document.hidden) return parlor.wake();
-    void parlor.flush();
-    rest = setTimeout(() => parlor.rest(), REST_AFTER);
-  });
-  if (document.hidden) parlor.rest();
+  attach(parlor, window);
   const follow = () => followDemoLink(parlor.session).catch((failure) => toast(failureText(failure)));
   addEventListener("hashchange", follow);
   const started = follow().then(() => parlor.start());
@@ -132,7 +118,6 @@ function houseView(parlor, redraw) {
     fill(stage);
     house.dataset.pane = roomId ? "room" : "list";
     room = roomId ? roomView(parlor, roomId, onNews) : noRoomView();
-    watch(roomId, room.isAtEnd);
     stage.append(room.element);
     room.begin?.();
     list.select(roomId);
@@ -160,16 +145,12 @@ function houseView(parlor, redraw) {
   };
   addEventListener("hashchange", show);
   document.addEventListener("keydown", onKey);
-  // When the page becomes hidden, messages that have just arrived count as unread.
-  document.addEventListener("visibilitychange", update);
   return {
     element: house,
     begin: show,
     end() {
       removeEventListener("hashchange", show);
       document.removeEventListener("keydown", onKey);
-      document.removeEventListener("visibilitychange", update);
-      watch(null);
       ends.forEach((end) => end());
       room?.end();
       list.end();

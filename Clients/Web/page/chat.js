@@ -20,9 +20,8 @@ const newestSeq = (items) => items.findLast((item) => item.message)?.message.seq
 /**
  * A room's conversation: its messages in a windowed list, who is typing, and the composer.
  * @param unread returns the number of unread messages. @param isEmpty returns whether the room is known to have none.
- * @param onEnd runs when the newest messages have come into view, or have left it.
  */
-export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty, onEnd }) {
+export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty }) {
   const start = h("div", { class: "start" });
   const lines = h("div", { class: "lines" });
   const scroller = h("div", { class: "scroller", role: "feed", tabindex: "0", "aria-label": t("messages"), on: {
@@ -58,7 +57,6 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty, on
    * after it may have come before others that belong above them.
    */
   let completeTo = 0;
-  let wasAtEnd = false;
   let lastOwn = -1, lastRead = -1;
   const actions = {
     retry: (item) => conversation.retry(item.id),
@@ -96,6 +94,8 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty, on
     drawState(shot);
     settle(shot);
     holdUnseen(shot);
+    // The view may have left the end. What it shows now counts as read only once it has been drawn.
+    noteVisible([]);
     arrivals(items);
     drawNotice(shot);
     drawTyping(shot);
@@ -230,18 +230,11 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty, on
   function viewed() {
     const { hasOlder, isLoadingOlder, failure } = conversation.snapshot;
     if (isSettled && hasOlder && !isLoadingOlder && !failure && scroller.scrollTop < 1200 && scroller.clientHeight > 0) void conversation.loadOlder();
-    const isSeen = !document.hidden && scroller.clientHeight > 0;
     // Before the view has settled, it may have been elsewhere for a moment, which does not count.
-    if (isSeen && isSettled) {
-      const seen = list.visible();
-      seenTo = Math.max(seenTo, Math.min(newestSeq(seen), completeTo));
-      conversation.noteVisible(seen.map((item) => item.id));
-      if (list.isAtEnd) conversation.markReadUpTo(seenTo);
-    }
-    if (wasAtEnd !== isAtEnd()) {
-      wasAtEnd = !wasAtEnd;
-      onEnd();
-    }
+    const seen = isSettled && !document.hidden && scroller.clientHeight > 0 ? list.visible() : [];
+    seenTo = Math.max(seenTo, Math.min(newestSeq(seen), completeTo));
+    noteVisible(seen);
+    if (isAtEnd() && seen.length > 0) conversation.markReadUpTo(seenTo);
     const fresh = seenTo > 0 ? unseen().length : 0;
     jump.hidden = list.isAtEnd;
     jump.classList.toggle("has-new", fresh > 0);
@@ -250,6 +243,10 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty, on
       jump.title = label;
       fill(jump, icon("down", 18), label);
     }
+  }
+
+  function noteVisible(seen) {
+    conversation.noteVisible(seen.map((item) => item.id), isAtEnd());
   }
 
   function toLatest() {
@@ -332,7 +329,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty, on
   }
 
   const later = onceAFrame(draw);
-  const onVisible = () => !document.hidden && viewed();
+  const onVisible = () => (document.hidden ? noteVisible([]) : viewed());
   const ends = [conversation.subscribe(later), parlor.connection.subscribe(later)];
   document.addEventListener("visibilitychange", onVisible);
   return {
@@ -347,7 +344,6 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty, on
       holdUnseen(conversation.snapshot);
     },
     focus: composer.focus,
-    isAtEnd,
     end() {
       ends.forEach((end) => end());
       document.removeEventListener("visibilitychange", onVisible);

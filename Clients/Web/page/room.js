@@ -15,7 +15,7 @@ const TABBED = matchMedia("(max-width: 73.6875em)");
 
 /**
  * One open room: its name and people above the conversation and the board.
- * @param onNews runs when the badge of its board has changed, or its newest messages have come into view.
+ * @param onNews runs when the badge of its board has changed.
  */
 export function roomView(parlor, roomId, onNews) {
   const opened = parlor.open(roomId);
@@ -38,7 +38,7 @@ export function roomView(parlor, roomId, onNews) {
   };
   const unread = () => room()?.badges.messages ?? 0;
   const chat = chatView(parlor, opened.conversation, {
-    me, nameOf, unread, isEmpty: () => room()?.lastMessage === null && !room().messagesUpdatedAt, onEnd: onNews,
+    me, nameOf, unread, isEmpty: () => room()?.lastMessage === null && !room().messagesUpdatedAt,
   });
   const board = boardView(opened.board, {
     drafts: parlor.drafts,
@@ -154,7 +154,6 @@ export function roomView(parlor, roomId, onNews) {
   draw();
   return {
     element,
-    isAtEnd: chat.isAtEnd,
     choose: tabs.choose,
     begin() {
       chat.begin();

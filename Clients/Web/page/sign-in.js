@@ -29,7 +29,8 @@ export function signInView(session) {
       : session.login(value(name), password.input.value);
     const about = { username_taken: "username", email_taken: "email", invalid_credentials: "password" };
     const form = makeForm({ fields, about, texts: { forbidden: t("suspended") }, submit, busy: t("signingIn"), send }, fields.map(({ element }) => element), submit);
-    if (session.snapshot.failure) form.say(t("sessionEnded"));
+    const { failure } = session.snapshot;
+    if (failure) form.say(t(failure.kind === "not_kept" ? "storageFailed" : "sessionEnded"));
     fill(lead, t("signInLead"));
     fill(place, h("div", { class: "porch-column" },
       h("h1", {}, isNew ? t("register") : t("signIn")),

@@ -1,8 +1,6 @@
 import { badgeText } from "../parlor/display.js";
 import { chosen, keepChoice } from "./choices.js";
 
-/** The open room: `{ roomId, isAtEnd }`. */
-let watched = null;
 let shown = null;
 let wanted = null;
 let isDue = false;
@@ -14,14 +12,6 @@ let news = storedNews({});
 addEventListener("storage", ({ key }) => key === "parlor.news" && (news = storedNews({})));
 /** Runs work that is not urgent when the page is idle. */
 const whenIdle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 200));
-
-/**
- * Sets the open room, or null.
- * @param isAtEnd returns whether the room's newest messages are in view. Then all of its messages are read.
- */
-export function watch(roomId, isAtEnd) {
-  watched = roomId && { roomId, isAtEnd };
-}
 
 export function boardNews(person, roomId) {
   return news[`${person}/${roomId}`] ?? 0;
@@ -51,12 +41,11 @@ export function forgetBoardNews() {
 }
 
 /**
- * Returns a room's badges as they are shown to the person. With its newest messages in view, a room counts as read, before
- * the server says so. What is new on a board counts until the person has looked at the board.
+ * Returns a room's badges as they are shown to the person. What is new on a board counts until the person has looked at
+ * the board.
  */
 export function shownBadges({ id, badges }, person) {
-  const isRead = id === watched?.roomId && watched.isAtEnd();
-  return { ...badges, messages: isRead ? 0 : badges.messages, elements: badges.elements + boardNews(person, id) };
+  return { ...badges, elements: badges.elements + boardNews(person, id) };
 }
 
 /**

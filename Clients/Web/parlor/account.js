@@ -39,8 +39,11 @@ export class Account {
     this.#socket = new RoomsSocket({ platform, address, tokens: session, mode, onUpdate: (update) => this.#take(update) });
     this.#server = new Server(session, this.#socket);
     this.#cache = new Cache(storage, user.id);
-    this.#receipts = new ReadReceipts(platform, this.#server, user.id);
     this.outbox = new Outbox({ platform, storage, prefix: `${user.id}/outbox/`, channel, send: (entry) => this.#send(entry) });
+    this.#receipts = new ReadReceipts({
+      platform, server: this.#server, ownId: user.id, cache: this.#cache,
+      onCount: (receipts) => this.outbox.counts.set({ receipts }),
+    });
     const shared = { platform, server: this.#server, cache: this.#cache, receipts: this.#receipts, ownId: user.id };
     this.drafts = new Drafts({ platform, cache: this.#cache, channel, userId: user.id });
     this.rooms = new Rooms({ ...shared, channel, onGone: (roomId) => this.#forget(roomId) });
@@ -48,6 +51,7 @@ export class Account {
       ...shared,
       outbox: this.outbox,
       unreadCount: (roomId) => this.rooms.unreadCount(roomId),
+      onEnd: (roomId, isAtEnd) => this.rooms.noteAtEnd(roomId, isAtEnd),
       onTyping: (roomId, userIds) => this.rooms.setTyping(roomId, userIds),
       onGone: (roomId) => this.rooms.check(roomId),
     };
@@ -60,6 +64,7 @@ export class Account {
     this.outbox.start();
     this.rooms.loadFirst();
     void this.drafts.load();
+    void this.#receipts.restore();
     this.#socket.start();
   }
 
@@ -104,7 +109,7 @@ export class Account {
   async flush() {
     const opened = [...this.#open.values()];
     await Promise.all([
-      this.outbox.flush(), this.#receipts.flush(), this.rooms.flush(), this.drafts.flush(),
+      this.outbox.flush(), this.#receipts.keepAll(), this.#receipts.flush(), this.rooms.flush(), this.drafts.flush(),
       ...opened.flatMap(({ conversation, board }) => [conversation.flush(), board.writeCache()]),
     ]);
   }
@@ -118,8 +123,9 @@ export class Account {
   async end({ erases, isElsewhere }) {
     this.#isEnded = true;
     this.outbox.stop();
-    this.#receipts.end();
     if (isElsewhere) this.#cache.end();
+    if (!erases) void this.#receipts.keepAll();
+    this.#receipts.end();
     if (!erases) [this.rooms, this.drafts].forEach((kept) => kept.flush());
     this.rooms.end();
     const isErased = erases && Promise.allSettled([this.outbox.removeAll(), this.#cache.removeAll()]);
@@ -273,7 +279,8 @@ export class Account {
   }
 
   #send(entry) {
-    return entry.change.type === "message" ? sendMessage(this.#server, entry) : this.#sendBoardChange(entry);
+    if (entry.change.type !== "message") return this.#sendBoardChange(entry);
+    return sendMessage(this.#server, entry, this.#backing.platform.now());
   }
 
   /** Sends a board change. Later changes of the same element are then based on its result. */

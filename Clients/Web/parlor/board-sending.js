@@ -1,5 +1,5 @@
 import { ClientFailure } from "./failure.js";
-import { isSame } from "./json.js";
+import { isAmong, isSame } from "./json.js";
 import { commonOutcome } from "./sending-outcome.js";
 
 /** The failures of an edit in conflict: somebody else had changed the content or deleted the element first. */
@@ -23,7 +23,8 @@ export function isDeletion(failure) {
  * - An update without content has no version: the last one wins.
  * - An update with content has the version that it is based on. After a 409, this fetches the room's elements. If
  *   content and position are those of this update, an earlier attempt succeeded. If only the position differs from this
- *   update, or if the content has not changed since the base version, the update is sent again with the new version.
+ *   update, or if the content is that of the base version or of an earlier version of this update, which another tab
+ *   has sent, the update is sent again with the new version.
  *   Otherwise the server's content wins, and the update fails as a conflict. The outbox keeps what the person wrote.
  * - An update with content is a conflict, too, if the element is gone. Any other change then succeeds.
  *
@@ -91,7 +92,7 @@ async function outcomeOf(failure, server, entry) {
   if (!current) return deleted(change);
   const isContentOurs = isSame(current.content, change.content);
   if (isContentOurs && (change.position === undefined || isSame(current.position, change.position))) return done({ element: current });
-  if (isContentOurs || isSame(current.content, change.base)) {
+  if (isContentOurs || isSame(current.content, change.base) || isAmong(change.earlier ?? [], current.content)) {
     change.version = current.version;
     return { type: "again" };
   }

@@ -245,9 +245,9 @@ export class Board extends Observable {
     if (last?.change.type === "delete") return;
     const stored = this.#store.get(id);
     if (last && last.state !== "sending" && (last.change.type === "update" || !last.isAttempted || last.state === "failed")) {
-      if (fields.content !== undefined && last.change.type === "update" && last.change.content === undefined) this.#base(last.change, stored, entries.length > 1);
-      Object.assign(last.change, fields);
-      return this.#backing.outbox.update(last);
+      const isFirst = last.change.type === "update" && last.change.content === undefined;
+      if (isFirst && fields.content !== undefined) this.#base(fields, stored, entries.length > 1);
+      return this.#backing.outbox.revise(last, fields);
     }
     if (!stored && !last) return;
     const change = { type: "update", kind: stored?.type ?? last.change.kind, ...this.#target(id), ...fields };

@@ -5,8 +5,8 @@ import { Pause } from "./timing.js";
 const PAUSE = 500;
 
 /**
- * The last known rooms, messages and elements of one person, and the drafts, for the next start. An entry that cannot
- * be read counts as missing.
+ * The last known rooms, messages and elements of one person, the drafts, and the unsent receipts, for the next start.
+ * An entry that cannot be read counts as missing.
  */
 export class Cache {
   #storage;
@@ -43,20 +43,30 @@ export class Cache {
   }
 
   /** Returns the drafts as `[key, text]`. */
-  async drafts() {
-    const prefix = `${this.#prefix}drafts/`;
-    const kept = await this.#storage.readAll(prefix).catch(() => []);
-    return kept.map(([key, text]) => [key.slice(prefix.length), text]);
+  drafts() {
+    return this.#readAll("drafts/");
   }
 
   keepDrafts(drafts) {
     return this.#write(drafts.map(([key, text]) => [`drafts/${key}`, text || undefined]));
   }
 
+  /** Returns the ids of messages whose receipts were not sent, as `[key, ids]`. A key is `ROOMID/TAB`. */
+  receipts() {
+    return this.#readAll("receipts/");
+  }
+
+  /** Keeps ids by key; undefined removes them. */
+  keepReceipts(receipts) {
+    return this.#write(receipts.map(([key, ids]) => [`receipts/${key}`, ids]));
+  }
+
   /** Removes a room that the person no longer belongs to. */
   async remove(roomId) {
     await this.#write([`${roomId}/messages`, `${roomId}/elements`, `drafts/${roomId}`].map((name) => [name, undefined]));
-    if (!this.#isEnded) await removeAll(this.#storage, `${this.#prefix}drafts/${roomId}/`).catch(() => {});
+    for (const kind of this.#isEnded ? [] : ["drafts", "receipts"]) {
+      await removeAll(this.#storage, `${this.#prefix}${kind}/${roomId}/`).catch(() => {});
+    }
   }
 
   /** Ends caching. What is cached stays as it is. */
@@ -76,6 +86,11 @@ export class Cache {
     } catch {
       return [];
     }
+  }
+
+  async #readAll(kind) {
+    const kept = await this.#storage.readAll(this.#prefix + kind).catch(() => []);
+    return kept.map(([key, value]) => [key.slice(this.#prefix.length + kind.length), value]);
   }
 
   async #write(changes) {

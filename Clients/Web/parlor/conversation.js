@@ -42,7 +42,7 @@ export class Conversation extends Observable {
 
   /**
    * @param backing what all conversations of one person share: `{ platform, server, outbox, receipts, cache, ownId,
-   * unreadCount, onTyping, onGone }`.
+   * unreadCount, onEnd, onTyping, onGone }`.
    */
   constructor(roomId, backing, { isAway }) {
     super();
@@ -125,9 +125,10 @@ export class Conversation extends Observable {
     return this.#loading.refresh();
   }
 
-  noteVisible(itemIds) {
+  noteVisible(itemIds, isAtEnd = false) {
     const ids = new Set(itemIds);
-    this.#addReceipts(this.#unread.filter(({ id }) => ids.has(id)));
+    this.#backing.onEnd(this.roomId, isAtEnd);
+    if (ids.size > 0) this.#addReceipts(this.#unread.filter(({ id }) => ids.has(id)));
   }
 
   markReadUpTo(seq) {

@@ -5,3 +5,8 @@ export function isSame(a, b) {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]));
 }
+
+/** Returns true if a list has a value that is the same JSON. */
+export function isAmong(list, value) {
+  return list.some((one) => isSame(one, value));
+}

@@ -11,6 +11,10 @@ export class Observable {
   #listeners = new Set();
   #isScheduled = false;
 
+  constructor() {
+    bindMethods(this);
+  }
+
   get snapshot() {
     if (this.#isStale) {
       this.#isStale = false;
@@ -47,6 +51,16 @@ export class Observable {
       } catch (error) {
         report(error);
       }
+    }
+  }
+}
+
+/** Binds the methods of an object to it, because frameworks pass them on without the object. */
+export function bindMethods(object) {
+  for (let type = Object.getPrototypeOf(object); type !== Object.prototype; type = Object.getPrototypeOf(type)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(type))) {
+      if (name === "constructor" || Object.hasOwn(object, name)) continue;
+      if (typeof value === "function") object[name] = value.bind(object);
     }
   }
 }

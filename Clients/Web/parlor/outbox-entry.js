@@ -1,25 +1,56 @@
+import { isAmong } from "./json.js";
 import { removeAll } from "./storage.js";
 
-/** A change of the person that the server does not have yet. */
+/** The number of earlier contents that an entry keeps. */
+const EARLIER = 8;
+
+/** A change of the person that the server does not have yet. Tabs that were opened later have it, too. */
 export class OutboxEntry {
-  /** The key in the storage. Keys sort in the order in which the changes were made. */
+  /** It names the entry in all tabs. Keys sort in the order in which the changes were made. */
   key = null;
+  /** Rises each time the person changes the entry. It is a time: of two tabs' versions, the newest has the highest. */
+  revision = 0;
+  /** The key under which the storage has it; null if it does not. */
+  storedAs = null;
+  /** The revision that is being sent. */
+  sentRevision = null;
   /** `queued`, `sending` or `failed`. */
   state = "queued";
   failure = null;
-  isKept = false;
   /**
    * The failure `not_kept` if the storage has refused the entry. The entry would be lost with the page. So it is sent
    * at once, and fails if the server cannot take it then.
    */
   refusal = null;
   isRemoved = false;
+  /** What the server has made of it, if it was removed because the server has it. */
+  result = null;
   /** True if it may have reached the server. */
   isAttempted = false;
 
   /** @param id the id of the message or element; for a new one, its `tempId`. @param change what to send, as JSON. */
   constructor({ lane, id, change, createdAt }) {
     Object.assign(this, { lane, id, change, createdAt });
+  }
+
+  get isKept() {
+    return this.storedAs !== null;
+  }
+
+  /** Each revision has its own key, so a tab that has sent an earlier one cannot remove this one. */
+  get storageKey() {
+    return this.revision === 0 ? this.key : `${this.key}@${padded(this.revision)}`;
+  }
+
+  /** Changes what is to be sent. `earlier` then has what another tab may have sent instead. */
+  revise(change, revision) {
+    const { content } = this.change;
+    const earlier = change.earlier ?? [];
+    const isKnown = content === undefined || isAmong([change.content, ...earlier], content);
+    this.change = isKnown ? change : { ...change, earlier: [...earlier, content].slice(-EARLIER) };
+    this.revision = revision;
+    this.refusal = null;
+    if (this.state === "failed") Object.assign(this, { state: "queued", failure: null });
   }
 }
 
@@ -58,16 +89,23 @@ export class OutboxKeeper {
   }
 
   async #readAll() {
-    const kept = await this.#storage.readAll(this.#prefix);
-    return kept.map(([key, record]) => {
-      const entry = new OutboxEntry(record);
+    const entries = new Map();
+    const outdated = [];
+    for (const [storedAs, record] of await this.#storage.readAll(this.#prefix)) {
       // Later keys must sort after this one, even if the clock was set back. The counter in the keys starts at 0 on
       // each page load.
-      this.#lastTime = Math.max(this.#lastTime, timeOf(key, this.#prefix) + 1);
+      this.#lastTime = Math.max(this.#lastTime, timeOf(storedAs, this.#prefix) + 1);
+      const [, key, revision] = /^(.*?)(?:@(\d{15}))?$/s.exec(storedAs);
       const state = record.failure ? "failed" : "queued";
+      // The revisions of an entry come in order. Two tabs may each have stored one.
+      if (entries.has(key)) outdated.push([entries.get(key).storedAs, undefined]);
       // An entry that was being sent when the page ended may have arrived.
-      return Object.assign(entry, { key, state, failure: record.failure, isKept: true, isAttempted: true });
-    });
+      entries.set(key, Object.assign(new OutboxEntry(record), {
+        key, revision: Number(revision ?? 0), storedAs, state, failure: record.failure, isAttempted: true,
+      }));
+    }
+    if (outdated.length > 0) void this.#storage.write(outdated).catch(() => {});
+    return [...entries.values()];
   }
 
   keep(entry) {
@@ -94,7 +132,7 @@ export class OutboxKeeper {
   #makeKey(id) {
     this.#lastTime = Math.max(this.#lastTime, this.#platform.now());
     const count = String(this.#count++).padStart(6, "0");
-    return `${this.#prefix}${String(Math.floor(this.#lastTime)).padStart(15, "0")}-${count}-${id}`;
+    return `${this.#prefix}${padded(this.#lastTime)}-${count}-${id}`;
   }
 
   #write() {
@@ -117,19 +155,36 @@ export class OutboxKeeper {
   }
 
   async #writeEntries(entries) {
-    const removed = entries.filter((entry) => entry.isRemoved);
     for (const entry of entries) entry.key ??= this.#makeKey(entry.id);
+    // An entry may change again during the write.
+    const written = entries.map((entry) => ({ entry, key: entry.storageKey, news: newsOf(entry) }));
+    const changes = written.map(({ entry, key }) => [key, entry.isRemoved ? undefined : record(entry)]);
+    const outdated = written.filter(({ entry: { storedAs }, key }) => storedAs !== null && storedAs !== key);
+    let isWritten = false;
     try {
-      await this.#storage.write(entries.map((entry) => [entry.key, entry.isRemoved ? undefined : record(entry)]));
-      for (const entry of entries) Object.assign(entry, { isKept: true, refusal: null });
+      await this.#storage.write([...outdated.map(({ entry }) => [entry.storedAs, undefined]), ...changes]);
+      for (const { entry, key } of written) Object.assign(entry, { refusal: null, storedAs: key });
+      isWritten = true;
     } catch (error) {
       const refusal = { code: "not_kept", message: `The change cannot be stored on this device (${error?.message ?? error}).` };
       // The other entries have an older version in the storage, or are removed.
       for (const entry of entries) if (!entry.isKept && !entry.isRemoved) entry.refusal = refusal;
     }
-    if (removed.length > 0) this.#channel.post("outbox", removed.map((entry) => entry.key));
+    // No other tab has an entry that is new.
+    const isNews = ({ isRemoved, revision }) => isRemoved || (isWritten && revision > 0);
+    const news = written.map((one) => one.news).filter(isNews);
+    if (news.length > 0) this.#channel.post("outbox", news);
     this.#onKept(entries.filter((entry) => !entry.isRemoved));
   }
+}
+
+/** Returns what other tabs need to know of an entry. */
+function newsOf({ key, revision, change, isRemoved, result }) {
+  return { key, revision, change, isRemoved, result };
+}
+
+function padded(time) {
+  return String(Math.floor(time)).padStart(15, "0");
 }
 
 function record({ lane, id, change, createdAt, failure }) {

@@ -12,6 +12,9 @@ import { Backoff, Pause } from "./timing.js";
  * change leaves the outbox only when the server has it, when it is discarded or obsolete, when the person loses the
  * room, or when the person signs out.
  *
+ * Tabs that were opened later have the same changes, and send them, too. If one tab modifies a change, the others take
+ * the newest version of it. A tab that has sent an older version leaves the newest one in the outbox.
+ *
  * If the server cannot be reached, a lane waits for the connection, or for the end of a pause (see `Backoff`). If the
  * server asks to wait, the lane waits at least that long. If the server refuses a change for good, that change fails,
  * and later ones are sent.
@@ -26,7 +29,7 @@ export class Outbox {
   #isTakenOver = null;
   /** True while stored entries are being read. Nothing is sent meanwhile, because they come first. */
   #isReading = false;
-  counts = new Value({ waiting: 0, failed: 0 });
+  counts = new Value({ waiting: 0, failed: 0, receipts: 0 });
 
   /**
    * @param send `(entry) → outcome`, where the outcome is `{ type: "done", value }`, `{ type: "gone" }`,
@@ -37,9 +40,12 @@ export class Outbox {
     this.#platform = platform;
     this.#send = send;
     this.#keeper = new OutboxKeeper({ platform, storage, prefix, channel, onKept: (entries) => this.#noteKept(entries) });
-    // Another tab has removed these entries: the server has them, or they were discarded there.
-    channel.listen("outbox", (keys) => {
-      for (const lane of this.#lanes.values()) for (const entry of [...lane.entries]) if (keys.includes(entry.key)) this.#drop(entry);
+    channel.listen("outbox", (news) => {
+      const entries = [...this.#lanes.values()].flatMap((lane) => lane.entries);
+      for (const item of news) {
+        const entry = entries.find(({ key }) => key === item.key);
+        if (entry) this.#follow(entry, item);
+      }
     });
   }
 
@@ -97,13 +103,10 @@ export class Outbox {
     return entry;
   }
 
-  /** Stores and sends an entry whose change was modified. It must not be called while the entry is being sent. */
-  update(entry) {
-    entry.refusal = null;
-    if (entry.state === "failed") Object.assign(entry, { state: "queued", failure: null });
-    this.#keeper.keep(entry);
-    this.#notify(entry.lane);
-    this.#wake(entry.lane);
+  /** Modifies an entry, and stores and sends it. It must not be called while the entry is being sent. */
+  revise(entry, fields) {
+    entry.revise({ ...entry.change, ...fields }, Math.max(entry.revision + 1, Math.floor(this.#platform.now())));
+    this.#resend(entry);
   }
 
   /** Stores a waiting entry that now has data from an answer. */
@@ -111,9 +114,11 @@ export class Outbox {
     this.#keeper.keep(entry);
   }
 
-  /** Sends a failed change again. Waiting changes of the lane are sent at once, too. */
+  /** Sends a failed change again, as if it were made now. Waiting changes of the lane are sent at once, too. */
   retry(entry) {
-    this.update(entry);
+    entry.revise(entry.change, entry.revision);
+    entry.createdAt = this.#platform.now();
+    this.#resend(entry);
     this.#lanes.get(entry.lane).pause?.pause.cancel();
   }
 
@@ -137,9 +142,13 @@ export class Outbox {
     };
   }
 
-  /** Removes an entry that the server has, or that is obsolete. A late answer to it is ignored. */
-  remove(entry) {
+  /**
+   * Removes an entry that the server has, or that is obsolete. A late answer to it is ignored.
+   * @param result what the server has made of it, for the followers in other tabs.
+   */
+  remove(entry, result = null) {
     if (entry.isRemoved) return;
+    entry.result = result;
     this.#drop(entry);
     this.#keeper.remove(entry);
   }
@@ -154,6 +163,28 @@ export class Outbox {
   noteConnection() {
     this.#connections += 1;
     for (const { pause } of this.#lanes.values()) if (pause?.endsOnConnection) pause.pause.cancel();
+  }
+
+  #resend(entry) {
+    this.#keeper.keep(entry);
+    this.#notify(entry.lane);
+    this.#wake(entry.lane);
+  }
+
+  /** Follows what another tab has done with an entry that this tab has, too. */
+  #follow(entry, { revision, change, isRemoved, result }) {
+    if (revision > entry.revision) {
+      entry.revise(change, revision);
+      this.#notify(entry.lane);
+      this.#wake(entry.lane);
+    }
+    // If this tab is sending an older version, that may arrive last. So this tab then sends the newest one, too.
+    const isOvertaken = result && entry.state === "sending" && entry.sentRevision !== entry.revision;
+    if (!isRemoved || revision < entry.revision || isOvertaken) return;
+    if (result) this.#runFollowers(this.#lane(entry.lane), entry, result);
+    this.#drop(entry);
+    // This tab may have stored its version after the other had stored a newer one.
+    if (entry.storedAs !== entry.storageKey) this.#keeper.remove(entry);
   }
 
   #lane(lane) {
@@ -201,6 +232,7 @@ export class Outbox {
     while (!this.#isStopped && lane.holds === 0 && (entry = next()) && (entry.isKept || entry.refusal)) {
       entry.state = "sending";
       entry.isAttempted = true;
+      entry.sentRevision = entry.revision;
       this.#notify(name);
       const connection = this.#connections;
       const outcome = await this.#send(entry);
@@ -228,6 +260,8 @@ export class Outbox {
     }
     lane.backoff.reset();
     if (outcome.type === "again") return this.#keeper.keep(entry);
+    // Another tab has changed it meanwhile. The newest version is sent next.
+    if (entry.sentRevision !== entry.revision) return outcome.value && this.#runFollowers(lane, entry, outcome.value);
     if (outcome.type === "failed") {
       Object.assign(entry, { state: "failed", failure: outcome.failure });
       this.#keeper.keep(entry);
@@ -235,7 +269,7 @@ export class Outbox {
       return this.#notify(entry.lane);
     }
     if (outcome.type === "done") this.#runFollowers(lane, entry, outcome.value);
-    this.remove(entry);
+    this.remove(entry, outcome.value);
   }
 
   #notify(lane) {

@@ -3,8 +3,8 @@
  * This file is its reference, so it is one file although it is long.
  *
  * Everything that changes is an {@link Observable}: `snapshot` is an immutable object that stays the same until
- * something changes, and listeners run once for all changes of one turn. Ids are opaque strings. Times are ISO 8601
- * strings, as the server writes them.
+ * something changes, and listeners run once for all changes of one turn. Methods are bound, so they can be passed on
+ * without their object. Ids are opaque strings. Times are ISO 8601 strings, as the server writes them.
  */
 
 // ---- Observing ------------------------------------------------------------------------------------------------------
@@ -156,8 +156,11 @@ export interface ParlorStorage {
   write(changes: Array<[key: string, value: unknown | undefined]>): Promise<void>;
 }
 
-/** Returns a storage in IndexedDB, in a database with this name. */
-export function indexedDBStorage(name?: string, factory?: IDBFactory): ParlorStorage;
+/**
+ * Returns a storage in IndexedDB, in a database with this name. If the database does not open within 3 s, each call
+ * fails, as where the browser blocks site data. `Parlor` then keeps everything in memory.
+ */
+export function indexedDBStorage(name?: string, factory?: IDBFactory, platform?: Platform): ParlorStorage;
 /** Returns a storage in memory, which does not survive a reload. For tests, and for environments without IndexedDB. */
 export function memoryStorage(): ParlorStorage;
 
@@ -180,6 +183,11 @@ export interface Platform {
   locks?: { request<T>(name: string, run: () => Promise<T>): Promise<T> };
   /** Without it, tabs do not notify each other. */
   BroadcastChannel?: typeof BroadcastChannel;
+  /**
+   * Asks the browser to keep what is stored when it makes space. It is called with true after a sign-in, and with false
+   * if `start()` finds a session: then it must not prompt.
+   */
+  persist?(mayPrompt: boolean): Promise<void>;
 }
 
 /** Returns the environment of a browser, a worker or node. */
@@ -191,7 +199,8 @@ export interface ParlorOptions {
   /** The server's address, such as "https://host" or "http://host:port"; "" for the page's own origin. */
   server: string;
   /**
-   * By default IndexedDB if there is one, otherwise memory. If the browser blocks site data, nothing survives the page.
+   * By default IndexedDB if there is one, otherwise memory. If it fails, nothing survives the page, and the session's
+   * `failure` is `not_kept`.
    */
   storage?: ParlorStorage;
   platform?: Platform;
@@ -235,8 +244,11 @@ export class Parlor {
   /** As `rooms`: null while nobody is signed in, and a new object for each person. */
   readonly drafts: Drafts | null;
   readonly connection: Observable<Connection>;
-  /** The numbers of the person's waiting and failed changes, in all rooms. An edit in conflict counts as failed. */
-  readonly unsent: Observable<{ readonly waiting: number; readonly failed: number }>;
+  /**
+   * The numbers of the person's waiting and failed changes in all rooms, and of messages read here whose receipts the
+   * server does not have yet. An edit in conflict counts as failed.
+   */
+  readonly unsent: Observable<{ readonly waiting: number; readonly failed: number; readonly receipts: number }>;
   /** The text of a room's newest message that the server does not have yet, or has refused; null if there is none. */
   unsentText(roomId: string): string | null;
 
@@ -249,21 +261,19 @@ export class Parlor {
    */
   stop(): Promise<void>;
   /**
-   * Connects at once instead of after the pause, even if the server has ended the connection. Ends a `rest()`. Call it
-   * when the page becomes visible, and on `online` and `offline` while the page is visible. It replaces a connection
-   * that has received nothing for 5 s longer than the ping interval. If the browser says that it has no network, it
-   * replaces any connection.
+   * Connects at once instead of after the pause, even if the server has ended the connection. Ends a `rest()`. It
+   * replaces a connection that has received nothing for 5 s longer than the ping interval. If the browser says that it
+   * has no network, it replaces any connection.
    */
   wake(): void;
   /**
-   * Leaves the open rooms on the server until `wake()`, because nobody looks at them. Call it when the page has been
-   * hidden for a while, or when it starts hidden. A person who has a room open is present there, and gets no
-   * notification of its messages on other devices.
+   * Leaves the open rooms on the server until `wake()`, because nobody looks at them. A person who has a room open is
+   * present there, and gets no notification of its messages on other devices.
    * The list of rooms stays current: new messages count as unread, and new elements of others as unseen. Open rooms
    * stay as they are shown. `wake()` joins them again, and then they show what has changed meanwhile.
    */
   rest(): void;
-  /** Writes the cache, sends waiting read receipts, and ends typing. Call it on `pagehide`. */
+  /** Writes the cache, stores and sends waiting read receipts, and ends typing. */
   flush(): Promise<void>;
 
   /**
@@ -274,6 +284,14 @@ export class Parlor {
    */
   open(roomId: string): OpenRoom;
 }
+
+/**
+ * Connects a `Parlor` to the life of a page. Call it once, before `start()`. It calls `wake()` when the page becomes
+ * visible, also from the back/forward cache, and on `online` and `offline` while it is visible; `rest()` if the page is
+ * hidden now, and when it has been hidden for 15 s; and `flush()` when it becomes hidden or is left.
+ * @returns a function that ends this.
+ */
+export function attach(parlor: Parlor, window: Window): () => void;
 
 export interface OpenRoom {
   readonly roomId: string;
@@ -293,7 +311,8 @@ export interface SessionSnapshot {
   readonly user: Person | null;
   /**
    * Why the session ended; null after `logout()`. While somebody is signed in, it is null, or `not_kept` if this device
-   * could not store the session. Such a session lasts as long as the page.
+   * could not store the session. Such a session lasts as long as the page. It is also `not_kept` if nobody is signed in
+   * because `start()` could not read the storage.
    */
   readonly failure: ClientFailure | null;
 }
@@ -432,7 +451,7 @@ export interface MessageItem {
   readonly isOwn: boolean;
   /** `sending` means waiting or being sent, `sent` that the server has it, and `read` that all others have read it. */
   readonly state: "sending" | "sent" | "read" | "failed";
-  /** The reason if `state` is `failed`, otherwise null. */
+  /** The reason if `state` is `failed`, otherwise null: a code of the contract, `not_kept`, or `too_old`. */
   readonly failure: { readonly code: string; readonly message: string } | null;
   /** The server's message; null until the server has it. */
   readonly message: Message | null;
@@ -464,7 +483,9 @@ export class Conversation implements Observable<ConversationSnapshot> {
   readonly roomId: string;
   /**
    * Shows and stores a message at once, and sends it as soon as the server can be reached. A message that this device
-   * cannot store is sent at once. If the server cannot take it then, the message fails with `not_kept`.
+   * cannot store is sent at once. If the server cannot take it then, the message fails with `not_kept`. A message that
+   * has waited for more than a day is not sent by itself: it fails with `too_old`, `retry` sends it, and `discard`
+   * drops it.
    * @returns the item's id; null for a blank text.
    */
   send(text: string): string | null;
@@ -482,8 +503,14 @@ export class Conversation implements Observable<ConversationSnapshot> {
   loadOlder(limit?: number): Promise<boolean>;
   /** Fetches the messages again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;
-  /** Notes that items are visible: unread messages of others count as read. Receipts are sent in batches. */
-  noteVisible(itemIds: Iterable<string>): void;
+  /**
+   * Notes which items are visible: unread messages of others count as read. Receipts are sent in batches, after a
+   * reload if not before.
+   * @param isAtEnd true while the newest messages are in view, and those that arrive come into view by themselves. Then
+   * none of the room's messages counts in `badges`, so that a badge does not blink until the server has the receipts.
+   * Call it again when that ends, such as when the page is hidden.
+   */
+  noteVisible(itemIds: Iterable<string>, isAtEnd?: boolean): void;
   /**
    * Notes that the person has gone to the end of the messages: all up to this `seq` count as read, also those that were
    * skipped, and those that are not loaded, as with `Rooms.markAllRead`.
@@ -549,7 +576,8 @@ export interface BoardSnapshot {
  * later ones of the same element are merged, so `move` may be called for every pointer event. The last move wins. An
  * edit is based on the content that is shown: if somebody else has changed that first, the server's content is shown,
  * and `conflict` has the edit. A change that this device cannot store is sent at once. If the server cannot take it
- * then, the change fails with `not_kept`.
+ * then, the change fails with `not_kept`. Tabs that were opened while a change waited send it, too: its newest version
+ * wins.
  */
 export class Board implements Observable<BoardSnapshot> {
   readonly snapshot: BoardSnapshot;

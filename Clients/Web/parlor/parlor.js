@@ -3,11 +3,12 @@ import { TabChannel } from "./channel.js";
 import { messagesLane } from "./conversation.js";
 import { ClientFailure } from "./failure.js";
 import { Caller } from "./http.js";
-import { Observable, Value } from "./observable.js";
+import { Observable, Value, bindMethods } from "./observable.js";
 import { browserPlatform } from "./platform.js";
 import { Session } from "./session.js";
 import { indexedDBStorage, memoryStorage } from "./storage.js";
 
+export { attach } from "./attach.js";
 export { badgeText, personName } from "./display.js";
 export { browserPlatform, ClientFailure, indexedDBStorage, memoryStorage };
 
@@ -25,12 +26,15 @@ export class Parlor {
   #isResting = false;
 
   constructor({ server, platform = browserPlatform(), storage, transport = "auto" }) {
+    bindMethods(this);
     this.#platform = platform;
     // "" means the page's own origin. A socket needs a complete address.
     this.#address = (server || globalThis.location?.origin || "").replace(/\/+$/, "");
-    this.#storage = storage ?? ("indexedDB" in globalThis ? indexedDBStorage(`parlor ${this.#address}`) : memoryStorage());
+    const name = `parlor ${this.#address}`;
+    const makeStorage = "indexedDB" in globalThis ? indexedDBStorage : memoryStorage;
+    this.#storage = storage ?? makeStorage(name, undefined, platform);
     this.#mode = transport;
-    this.#channel = new TabChannel(platform, `parlor ${this.#address}`);
+    this.#channel = new TabChannel(platform, name);
     this.connection = new Value(IDLE);
     this.unsent = new Unsent();
     this.session = new Session({
@@ -120,4 +124,4 @@ class Unsent extends Observable {
   }
 }
 
-const NOTHING = Object.freeze({ waiting: 0, failed: 0 });
+const NOTHING = Object.freeze({ waiting: 0, failed: 0, receipts: 0 });

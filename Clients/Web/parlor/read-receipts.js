@@ -15,39 +15,69 @@ const SEARCHED_PAGES = 100;
 
 /**
  * Sends read receipts in few requests: ids are gathered until none has come for a moment. Receipts that could not be
- * sent wait for the next connection, the next message that is read, or a pause. They are not stored: after
- * a reload, they are sent when the person opens the room again.
+ * sent wait for the next connection, the next message that is read, or a pause. They are stored meanwhile, and when the
+ * page may end. Then the next start sends them.
  */
 export class ReadReceipts {
   #platform;
   #server;
   #ownId;
+  #cache;
+  #onCount;
+  /** The receipts of each room. `kept` has the keys under which they are stored. */
   #rooms = new Map();
+  /** What the keys of this tab end with. Each tab stores its receipts under keys of its own. */
+  #tab = null;
   /** The last search for unread messages. Each waits for the one before. */
   #search = Promise.resolve();
   #retry = null;
   #seen = new RecentValues(REMEMBERED);
   #isEnded = false;
 
-  constructor(platform, server, ownId) {
+  /** @param onCount runs with the number of unsent receipts after each change. */
+  constructor({ platform, server, ownId, cache, onCount }) {
     this.#platform = platform;
     this.#server = server;
     this.#ownId = ownId;
+    this.#cache = cache;
+    this.#onCount = onCount;
+  }
+
+  /** Reads the receipts that earlier pages could not send, and sends them. */
+  async restore() {
+    for (const [key, ids] of await this.#cache.receipts()) {
+      const roomId = key.slice(0, key.indexOf("/"));
+      this.#collect(roomId, ids);
+      // A key with ids that were read again here has to be removed, too.
+      this.#rooms.get(roomId)?.kept.add(key);
+    }
+    await this.flush();
   }
 
   /** Adds messages of others that were read. An id that was added before is ignored. */
   add(roomId, messageIds) {
+    const room = this.#collect(roomId, messageIds);
+    if (!room) return;
+    const now = this.#platform.now();
+    room.firstAt ??= now;
+    this.#wait(roomId, room, Math.max(0, Math.min(PAUSE, room.firstAt + LONGEST_WAIT - now)));
+  }
+
+  /** @returns the room; undefined if no id is new. */
+  #collect(roomId, messageIds) {
     const fresh = messageIds.filter((id) => !this.#seen.has(id));
-    if (fresh.length === 0 || this.#isEnded) return;
+    if (fresh.length === 0 || this.#isEnded) return undefined;
     let room = this.#rooms.get(roomId);
-    if (!room) this.#rooms.set(roomId, room = { ids: new Set(), firstAt: null, wait: null, sending: null, backoff: makeBackoff() });
+    if (!room) {
+      room = { ids: new Set(), kept: new Set(), firstAt: null, wait: null, sending: null, backoff: makeBackoff() };
+      this.#rooms.set(roomId, room);
+    }
     for (const id of fresh) {
       this.#seen.set(id);
       room.ids.add(id);
     }
-    const now = this.#platform.now();
-    room.firstAt ??= now;
-    this.#wait(roomId, room, Math.max(0, Math.min(PAUSE, room.firstAt + LONGEST_WAIT - now)));
+    this.#count();
+    return room;
   }
 
   /**
@@ -87,6 +117,11 @@ export class ReadReceipts {
     if (room) await this.#send(roomId, room);
   }
 
+  /** Stores the unsent receipts, because the page may end. */
+  async keepAll() {
+    await Promise.all([...this.#rooms].map(([roomId, room]) => this.#keep(roomId, room)));
+  }
+
   /** Sends all receipts now. Resolves when the last request has ended. */
   async flush() {
     this.#retry?.cancel();
@@ -99,6 +134,24 @@ export class ReadReceipts {
     this.#retry?.cancel();
     for (const { wait } of this.#rooms.values()) wait?.cancel();
     this.#rooms.clear();
+  }
+
+  #count() {
+    this.#onCount([...this.#rooms.values()].reduce((total, { ids }) => total + ids.size, 0));
+  }
+
+  /** Stores what a room has left, under this tab's key alone. */
+  async #keep(roomId, room) {
+    if (this.#isEnded || (room.ids.size === 0 && room.kept.size === 0)) return;
+    this.#tab ??= this.#platform.makeId();
+    const own = `${roomId}/${this.#tab}`;
+    const changes = new Map([...room.kept].map((key) => [key, undefined]));
+    room.kept.clear();
+    if (room.ids.size > 0) {
+      changes.set(own, [...room.ids]);
+      room.kept.add(own);
+    }
+    await this.#cache.keepReceipts([...changes]);
   }
 
   #wait(roomId, room, milliseconds) {
@@ -134,8 +187,10 @@ export class ReadReceipts {
         }
       }
       for (const id of ids) room.ids.delete(id);
+      this.#count();
     }
     room.sending = null;
+    void this.#keep(roomId, room);
   }
 }
 

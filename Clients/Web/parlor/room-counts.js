@@ -10,7 +10,8 @@ const NOTHING = Object.freeze({ elements: 0, unreadMessages: 0, unseenElements: 
  * - Elements of others are unseen if they were created while the room was not open. The person's own never are.
  *   Deleting elements and clearing the room do not lower the count. Opening the room sets it to 0.
  * - Messages of others are unread until the server says otherwise. Each is counted once, even if its event comes both
- *   to the room and to everyone.
+ *   to the room and to everyone. In an open room whose newest messages are in view, they are about to be read, so none
+ *   is shown as unread.
  * - Badges of plugins are those that the server sent last.
  * - Events of rooms that were not loaded are ignored, because those are other people's.
  */
@@ -19,6 +20,8 @@ export class RoomCounts {
   #counts = new Map();
   #notes = new Map();
   #open = new Set();
+  /** The open rooms whose newest messages are in view. */
+  #atEnd = new Set();
   /** The open rooms in which unseen elements were marked as seen here. */
   #zeroed = new Set();
   /** How many elements were unseen in each open room when it was opened. An answer may be the first to say so. */
@@ -30,6 +33,20 @@ export class RoomCounts {
 
   get(roomId) {
     return this.#counts.get(roomId) ?? NOTHING;
+  }
+
+  /** Returns the counts as the person sees them. */
+  shown(roomId) {
+    const count = this.get(roomId);
+    return this.#atEnd.has(roomId) && count.unreadMessages > 0 ? { ...count, unreadMessages: 0 } : count;
+  }
+
+  /** Notes whether the newest messages of an open room are in view. @returns false if that has been noted before. */
+  noteAtEnd(roomId, isAtEnd) {
+    if (!isAtEnd) return this.#atEnd.delete(roomId);
+    if (!this.#open.has(roomId) || this.#atEnd.has(roomId)) return false;
+    this.#atEnd.add(roomId);
+    return true;
   }
 
   has(roomId) {
@@ -91,6 +108,7 @@ export class RoomCounts {
    */
   leave(roomId) {
     this.#open.delete(roomId);
+    this.#atEnd.delete(roomId);
     this.#unseenAtOpening.delete(roomId);
     return this.#zeroed.delete(roomId);
   }

@@ -213,6 +213,7 @@ export class Rooms extends Observable {
   beginLeaving(roomId) {
     this.#leaving.set(roomId, false);
     this.#presence.delete(roomId);
+    this.#counts.noteAtEnd(roomId, false);
     this.setTyping(roomId, []);
   }
 
@@ -226,6 +227,10 @@ export class Rooms extends Observable {
     if (!(mayBeUnseen || isDoubtful || isNewElement) || !this.#store.records.has(roomId)) return;
     this.#store.need(roomId, "answer");
     this.#fetching.fetchNeeded();
+  }
+
+  noteAtEnd(roomId, isAtEnd) {
+    if (this.#counts.noteAtEnd(roomId, isAtEnd)) this.#show();
   }
 
   setTyping(roomId, userIds) {
@@ -323,7 +328,7 @@ export class Rooms extends Observable {
    */
   #shown(record, made) {
     const renaming = this.#renaming.get(record.id);
-    const count = this.#counts.get(record.id);
+    const count = this.#counts.shown(record.id);
     const presence = this.#presence.get(record.id) ?? null;
     const typing = this.#typing.get(record.id) ?? NOBODY;
     const isNew = this.#new.has(record.id);

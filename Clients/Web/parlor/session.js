@@ -41,6 +41,8 @@ export class Session extends Observable {
    * stored, if any.
    */
   #outdated = null;
+  /** True if the storage could not be read the last time. */
+  #isUnreadable = false;
   /** The refresh token of the session that was last read from the storage, or written to it. */
   #stored = undefined;
   #leeway = LONGEST_LEEWAY;
@@ -74,6 +76,7 @@ export class Session extends Observable {
     if (this.#status === "unknown") {
       await this.#finishSignOuts();
       await this.#readAgain();
+      if (this.#current) this.#persist(false);
     }
     this.#ending.start();
   }
@@ -104,6 +107,8 @@ export class Session extends Observable {
     await this.#finishSignOuts();
     await this.#keepTokens(tokens);
     this.#ending.retry();
+    // The person has just pressed a button, and expects to stay signed in.
+    this.#persist(true);
     return tokens.user;
   }
 
@@ -162,6 +167,11 @@ export class Session extends Observable {
   /** Sends a request with a token. */
   call(method, path, options = {}) {
     return this.#withToken((token) => this.#caller.call(method, path, { ...options, token }));
+  }
+
+  /** Asks the browser to keep what is stored. It may refuse, which changes nothing. */
+  #persist(mayPrompt) {
+    this.#platform.persist?.(mayPrompt)?.catch(() => {});
   }
 
   /** Runs a request with a token. If the server refuses the token, it is replaced, once. */
@@ -290,7 +300,9 @@ export class Session extends Observable {
     let kept;
     try {
       kept = await this.#storage.read(KEY);
+      this.#isUnreadable = false;
     } catch {
+      this.#isUnreadable = true;
       return this.#current ?? undefined;
     }
     this.#stored = kept?.refreshToken;
@@ -304,8 +316,10 @@ export class Session extends Observable {
     const kept = await this.#read();
     if (epoch !== this.#epoch) return;
     if (kept?.token === this.#current?.token && this.#status !== "unknown") return;
-    // Nobody has signed out, so the server has ended the session.
-    const failure = kept === undefined && this.#current !== null && !isLogout ? ClientFailure.signedOut() : null;
+    // If nobody has signed out, the server has ended the session.
+    const failure = kept !== undefined || isLogout ? null
+      : this.#current !== null ? ClientFailure.signedOut()
+      : this.#isUnreadable ? new ClientFailure("not_kept", "What is stored on this device cannot be read.") : null;
     await this.#take(kept ?? null, failure, { isLogout, isElsewhere: kept === undefined });
   }
 

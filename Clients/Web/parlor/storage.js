@@ -1,3 +1,7 @@
+import { ClientFailure } from "./failure.js";
+import { browserPlatform } from "./platform.js";
+import { within } from "./timing.js";
+
 /** Returns a storage in memory, which does not survive a reload. Like IndexedDB, it copies values. */
 export function memoryStorage() {
   const entries = new Map();
@@ -22,34 +26,46 @@ export function memoryStorage() {
 }
 
 const STORE = "entries";
+/** The time limit, in milliseconds, for opening the database. Safari's may never answer (WebKit bug 226547). */
+const OPEN_TIMEOUT = 3_000;
 
 /**
  * Returns a storage in IndexedDB, with one object store. A write is one transaction. If the browser blocks site data,
- * each call fails.
+ * each call fails. If the database does not open in time, each call fails until the page is loaded again: a stored
+ * session that appeared later could be another person's.
  */
-export function indexedDBStorage(name = "parlor", factory) {
+export function indexedDBStorage(name = "parlor", factory, platform = browserPlatform()) {
   let opening = null;
+  let isGivenUp = false;
 
   function open() {
-    opening ??= new Promise((resolve, reject) => {
+    opening ??= within(platform, OPEN_TIMEOUT, "IndexedDB does not answer", begin()).catch((error) => {
+      isGivenUp ||= error instanceof ClientFailure;
+      // After another error a later attempt may succeed, such as when a full private window has space again.
+      if (!isGivenUp) opening = null;
+      throw error;
+    });
+    return opening;
+  }
+
+  function begin() {
+    return new Promise((resolve, reject) => {
       // If site data is blocked, some browsers refuse the factory itself.
       const request = (factory ?? globalThis.indexedDB).open(name, 1);
       request.onupgradeneeded = () => request.result.createObjectStore(STORE);
       request.onerror = () => reject(request.error);
+      // Another tab is deleting the database, and a third one does not close it.
+      request.onblocked = () => reject(ClientFailure.offline("IndexedDB is blocked"));
       request.onsuccess = () => {
         const database = request.result;
+        if (isGivenUp) return database.close();
         // Another tab wants to delete or upgrade the database. Without this, it would have to wait until this tab is
         // closed.
         database.onversionchange = () => database.close();
         database.onclose = () => { opening = null; };
         resolve(database);
       };
-    }).catch((error) => {
-      // A later attempt may succeed, for example when a full private window has space again.
-      opening = null;
-      throw error;
     });
-    return opening;
   }
 
   async function transact(mode, body) {

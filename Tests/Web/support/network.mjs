@@ -3,6 +3,12 @@ import { Clock } from "./clock.mjs";
 import { seeded } from "./random.mjs";
 import { ScriptedParlor } from "./scripted-parlor.mjs";
 
+/**
+ * Events that never come late, because nothing in them says which of two is newer. The gateway sends those of presence
+ * and typing in order on each socket (`LaggingClients`).
+ */
+const PROMPT = new Set(["sync:done", "room:presence", "message:typing", "room:cleared", "room:cleared:global"]);
+
 /** Probabilities of what happens to one packet or request. */
 export const CHAOS = { lostRequest: 0.05, lostAnswer: 0.05, late: 0.1, doubled: 0.1, drop: 0.02, latency: 60 };
 
@@ -17,13 +23,16 @@ export class Network {
   }
 
   /** A tab of a person who is signed in, unless the storage has another session or keeps none. */
-  async device(user, { storage = memoryStorage(), locks, BroadcastChannel, transport, isOffline = false } = {}) {
+  async device(user, options = {}) {
+    const { storage = memoryStorage(), locks, BroadcastChannel, transport, persist, isOffline = false } = options;
     const wires = new Wires(this);
     wires.isOffline = isOffline;
     let count = 0;
     const name = `${user.username}-${this.devices.length}`;
     const platform = browserPlatform({
-      ...this.clock, now: this.clock.now, isOffline: () => wires.isOffline, random: this.random, makeId: () => `${name}-${++count}`, fetch: (...rest) => wires.fetch(...rest), WebSocket: wires.WebSocket, locks, BroadcastChannel,
+      ...this.clock, now: this.clock.now, isOffline: () => wires.isOffline, random: this.random,
+      makeId: () => `${name}-${++count}`, fetch: (...rest) => wires.fetch(...rest), WebSocket: wires.WebSocket, locks,
+      BroadcastChannel, persist,
     });
     const isKept = await storage.read("session").catch(() => undefined);
     const session = { ...this.parlor.openSession(user), attemptId: name };
@@ -95,8 +104,8 @@ export class Wires {
     // In order, but for what chaos keeps back, which comes before the end of a replay.
     socket.deliver = (text, event) => {
       if (this.#happens("drop") || (text.startsWith("43") && this.#losesAnswer())) return this.dropSocket(socket);
-      const isEvent = event !== undefined && event !== "sync:done" && !event.startsWith("room:cleared");
-      const isLate = isEvent && this.#happens("late");
+      const isEvent = event !== undefined && event !== "sync:done";
+      const isLate = isEvent && !PROMPT.has(event) && this.#happens("late");
       arrival = Math.max(arrival, clock.now() + this.#latency());
       const at = isLate ? arrival + this.#latency() * 3 : arrival;
       if (event === "sync:done") arrival += 300;

@@ -25,6 +25,7 @@ export default {
   signingIn: "Anmeldung läuft…",
   sessionEnded: "Die Sitzung ist beendet. Bitte neu anmelden.",
   sessionNotKept: "Dieses Gerät konnte die Sitzung nicht speichern. Nach dem Neuladen bitte wieder anmelden.",
+  storageFailed: "Der Browser konnte nicht lesen, was er gespeichert hat. Lade die Seite neu, oder melde dich für jetzt an.",
   rooms: "Räume",
   people: "Personen",
   newRoom: "Neuer Raum",
@@ -221,5 +222,6 @@ export default {
   "error.signed_out": "Die Sitzung ist beendet. Bitte neu anmelden.",
   "error.blocked": "Das ist mit dieser Person nicht möglich.",
   "error.not_kept": "Dieses Gerät konnte die Änderung nicht speichern.",
+  "error.too_old": "Sie hat mehr als einen Tag gewartet.",
   "error.unknown": "Das hat nicht geklappt. Bitte erneut versuchen.",
 };

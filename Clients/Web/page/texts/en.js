@@ -27,6 +27,7 @@ export default {
   signingIn: "Signing in…",
   sessionEnded: "Your session has ended. Please sign in again.",
   sessionNotKept: "This device could not store your session. After a reload you have to sign in again.",
+  storageFailed: "This browser could not read what it has stored. Reload the page, or sign in for now.",
   rooms: "Rooms",
   people: "People",
   newRoom: "New room",
@@ -223,5 +224,6 @@ export default {
   "error.signed_out": "Your session has ended. Please sign in again.",
   "error.blocked": "This is not possible with this person.",
   "error.not_kept": "This device could not store the change.",
+  "error.too_old": "It has waited for more than a day.",
   "error.unknown": "This did not work. Please try again.",
 };
