@@ -1,6 +1,6 @@
 #if canImport(Darwin)
     import Foundation
-    import ParlorSecurity
+    import Security
 
     /// Stores sessions in the keychain, on this device only. They are readable after the first unlock.
     ///
