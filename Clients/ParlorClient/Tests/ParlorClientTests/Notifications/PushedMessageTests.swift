@@ -27,19 +27,6 @@ struct PushedMessageTests {
         #expect(try JSONDecoder().decode(PushedMessage.self, from: JSONEncoder().encode(message)) == message)
     }
 
-    @Test("the example in docs/push.md is read whole")
-    func example() throws {
-        var root = URL(filePath: #filePath)
-        for _ in 0..<5 { root.deleteLastPathComponent() }
-        let document = try String(contentsOf: root.appending(path: "docs/push.md"), encoding: .utf8)
-        let example = try #require(
-            document.split(separator: "```json\n").dropFirst().first?.split(separator: "```").first)
-        let found = try #require(read(String(example)))
-        #expect(found.seq == 12 && found.badge == 7 && found.senderID?.isEmpty == false)
-        #expect(found.title == "Ada · Kitchen" && found.senderName == "Ada" && found.roomName == "Kitchen")
-        #expect(found.body == "Tea is ready")
-    }
-
     @Test("a payload of an older server is one with less")
     func older() {
         let payload = """

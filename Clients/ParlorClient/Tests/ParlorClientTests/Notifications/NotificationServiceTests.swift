@@ -12,7 +12,7 @@ struct NotificationServiceTests {
     func guide() throws {
         let here = URL(filePath: #filePath).deletingLastPathComponent()
         let guide = try String(
-            contentsOf: here.appending(path: "../../../../Clients/ParlorClient/ParlorClient.docc/Notifications.md"),
+            contentsOf: here.appending(path: "../../../Sources/ParlorClient/ParlorClient.docc/Notifications.md"),
             encoding: .utf8)
         let blocks = guide.components(separatedBy: "```swift\n").dropFirst()
             .map { $0.components(separatedBy: "```")[0] }

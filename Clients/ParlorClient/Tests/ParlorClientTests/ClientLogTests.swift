@@ -80,7 +80,7 @@ struct ClientLogTests {
         device.dropSockets()
         await lookUntil { client.connection != .connected }
         await connect(client)
-        #expect(entries.all.filter { $0.event == "WebSockets do not get through" }.map(\.level) == [.warning])
+        #expect(entries.all.filter { $0.event == "polling, without a WebSocket" }.map(\.level) == [.warning])
         #expect(entries.texts(.connection).contains("connected transport=polling"))
         await client.stop()
     }

@@ -1,6 +1,6 @@
 /// The history of a room, made from a seed: what two people and the network do, and the room's messages at the end.
 ///
-/// Both client libraries replay the same histories, `Tests/Web/support/interleavings.json`. They request different
+/// Both client libraries replay the same histories, `interleavings.json`. They request different
 /// pages at different times, so a history does not say which page a request is for.
 struct Interleaving: Equatable, Sendable {
     /// What happens to a request.

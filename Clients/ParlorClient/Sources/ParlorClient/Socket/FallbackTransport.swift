@@ -26,7 +26,7 @@ public final class FallbackTransport: SocketTransport {
 
     /// Creates a transport that falls back to polling.
     public init(
-        webSockets: any SocketTransport = WebSocketTransport(), polling: any SocketTransport,
+        webSockets: any SocketTransport, polling: any SocketTransport,
         clock: any ClientClock = SystemClock()
     ) {
         self.webSockets = webSockets
@@ -34,7 +34,6 @@ public final class FallbackTransport: SocketTransport {
         self.clock = clock
     }
 
-    /// True if the last connection uses polling.
     public var isPolling: Bool { pollingSince.withLock { $0 != nil } }
 
     public func connect(to url: URL) async throws -> any SocketConnection {

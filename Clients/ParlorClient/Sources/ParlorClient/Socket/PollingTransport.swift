@@ -6,6 +6,8 @@ public struct PollingTransport: SocketTransport {
 
     public init(http: any HTTPTransport) { self.http = http }
 
+    public var isPolling: Bool { true }
+
     /// Opens a session.
     ///
     /// - Parameter url: not used: requests go to the server of the ``HTTPTransport``.

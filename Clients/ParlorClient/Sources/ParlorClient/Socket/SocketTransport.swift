@@ -2,14 +2,21 @@ import Foundation
 
 /// Opens connections to the server's socket.
 ///
-/// ``WebSocketTransport``, ``PollingTransport`` and ``FallbackTransport`` are for apps; `ParlorClientTesting` has one
-/// for tests.
+/// ``PollingTransport`` and ``FallbackTransport`` are for apps, as is `WebSocketTransport` on Apple's systems.
+/// `ParlorClientTesting` has one for tests.
 public protocol SocketTransport: Sendable {
     /// Opens a connection.
     ///
     /// - Parameter url: the WebSocket address of the server's socket.
     /// - Throws: `ClientFailure`, usually `offline`; `CancellationError`.
     func connect(to url: URL) async throws -> any SocketConnection
+
+    /// True if the last connection polls; false by default.
+    var isPolling: Bool { get }
+}
+
+extension SocketTransport {
+    public var isPolling: Bool { false }
 }
 
 /// One connection, such as a WebSocket: text messages in both directions, in order.

@@ -32,7 +32,7 @@ struct AnyOrderTests {
     /// Compares the file of shared histories. `WRITE_INTERLEAVINGS=1 swift test --filter AnyOrderTests` writes it.
     @Test("the web client replays the histories of 96 seeds")
     func sharedHistories() throws {
-        let file = URL(filePath: "../../../Web/support/interleavings.json", relativeTo: URL(filePath: #filePath))
+        let file = URL(filePath: "interleavings.json", relativeTo: URL(filePath: #filePath))
         let histories = Interleaving.json(1...96)
         if ProcessInfo.processInfo.environment["WRITE_INTERLEAVINGS"] != nil {
             try Data(histories.utf8).write(to: file)

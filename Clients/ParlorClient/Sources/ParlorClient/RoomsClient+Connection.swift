@@ -25,14 +25,24 @@ extension RoomsClient.Connection {
 }
 
 extension RoomsClient {
+    /// Returns the transport of an app that passes none.
+    static func makeTransport(_ http: any HTTPTransport, _ clock: any ClientClock) -> any SocketTransport {
+        let polling = PollingTransport(http: http)
+        #if os(Linux)
+            return polling
+        #else
+            return FallbackTransport(webSockets: WebSocketTransport(), polling: polling, clock: clock)
+        #endif
+    }
+
     /// Logs a change of the connection. Call it before the change is applied.
     func log(_ update: SocketUpdate) {
         switch update {
         case .connecting: log.info(.connection, "connecting")
         case .connected:
             replayedCount = 0
-            let isPolling = fallback?.isPolling ?? false
-            if isPolling, !self.isPolling { log.warning(.connection, "WebSockets do not get through") }
+            let isPolling = transport.isPolling
+            if isPolling, !self.isPolling { log.warning(.connection, "polling, without a WebSocket") }
             log.info(.connection, "connected", ["transport": isPolling ? "polling" : "websocket"])
         case .event: if isBehind { replayedCount += 1 }
         case .recovered(let isWhole):

@@ -15,8 +15,8 @@ import Observation
 public final class RoomsClient {
     /// The state of the connection to the server.
     public private(set) var connection = Connection.idle
-    /// True if the last connection uses HTTP long-polling, because WebSockets do not get through, as behind some
-    /// proxies. Events are still live, but slower.
+    /// True if the last connection uses HTTP long-polling: WebSockets do not get through, as behind some proxies, or the
+    /// system has none. Events are still live, but slower.
     public private(set) var isPolling = false
     /// The files of unsent messages that could not be read. They are set aside, and their messages are not sent.
     public private(set) var failures: [OutboxFailure] = []
@@ -39,8 +39,7 @@ public final class RoomsClient {
     @ObservationIgnored let boardFiles: BoardFiles
     @ObservationIgnored var boards: [String: Board] = [:]
     @ObservationIgnored private let relay = EventBroadcast()
-    /// The transport that polls if no WebSocket gets through; nil if the app passed another one.
-    @ObservationIgnored let fallback: FallbackTransport?
+    @ObservationIgnored let transport: any SocketTransport
     @ObservationIgnored private let paths: any NetworkPaths
     @ObservationIgnored var watchingPaths: Task<Void, Never>?
     /// The transport and the tokens of the client's own HTTP requests. It is closed while the client is stopped.
@@ -83,7 +82,7 @@ public final class RoomsClient {
     ///   - tokens: a ``SessionTokens``, unless the app signs in elsewhere.
     ///   - http: the transport of requests; by default a ``URLSessionTransport``.
     ///   - sockets: the transport of the socket; by default WebSockets, and HTTP long-polling where they do not get
-    ///     through.
+    ///     through. On Linux the default only polls.
     ///   - folder: a folder for unsent messages and board changes, and for cached rooms, messages and boards. Each
     ///     person on each server needs a folder of their own, which only one client uses at a time.
     ///   - paths: reports changes of the device's networks; by default the system does, where it can.
@@ -96,13 +95,10 @@ public final class RoomsClient {
         let http = http ?? URLSessionTransport(base: server)
         let tokens = ClientTokens(tokens, of: user.id)
         let access = StoppableAccess(http, tokens)
-        fallback =
-            sockets == nil
-            ? FallbackTransport(polling: PollingTransport(http: http), clock: clock) : sockets as? FallbackTransport
-        let sockets: any SocketTransport = sockets ?? fallback ?? WebSocketTransport()
+        transport = sockets ?? Self.makeTransport(http, clock)
         self.paths = paths ?? SystemNetworkPaths()
         let socket = RoomsSocket(
-            server: server, transport: sockets, tokens: tokens, clock: clock,
+            server: server, transport: transport, tokens: tokens, clock: clock,
             deliver: { await eventRelay.client?.take($0.update, cursor: $0.cursor) })
         stoppableAPI = RoomsAPI(transport: access, tokens: access)
         let connection = ServerConnection(api: stoppableAPI, socket: socket)
@@ -371,7 +367,7 @@ public final class RoomsClient {
         case .connecting: connection = .connecting
         case .connected:
             connection = .connected
-            isPolling = fallback?.isPolling ?? false
+            isPolling = transport.isPolling
         case .disconnected(let failure):
             isBehind = true
             connection = Connection(endedBy: failure)
