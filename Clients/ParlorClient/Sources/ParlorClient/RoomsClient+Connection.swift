@@ -28,10 +28,10 @@ extension RoomsClient {
     /// Returns the transport of an app that passes none.
     static func makeTransport(_ http: any HTTPTransport, _ clock: any ClientClock) -> any SocketTransport {
         let polling = PollingTransport(http: http)
-        #if os(Linux)
-            return polling
-        #else
+        #if canImport(Darwin)
             return FallbackTransport(webSockets: WebSocketTransport(), polling: polling, clock: clock)
+        #else
+            return polling
         #endif
     }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// Opens connections to the server's socket.
 ///
-/// ``PollingTransport`` and ``FallbackTransport`` are for apps, as is `WebSocketTransport` on Apple's systems.
+/// ``WebSocketTransport``, which Linux does not have, ``PollingTransport`` and ``FallbackTransport`` are for apps;
 /// `ParlorClientTesting` has one for tests.
 public protocol SocketTransport: Sendable {
     /// Opens a connection.

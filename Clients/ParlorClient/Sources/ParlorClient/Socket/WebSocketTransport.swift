@@ -1,6 +1,6 @@
 import Foundation
 
-#if !os(Linux)
+#if canImport(Darwin)
     /// Opens WebSockets with `URLSession`.
     public struct WebSocketTransport: SocketTransport {
         private let session: URLSession
