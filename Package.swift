@@ -2,9 +2,9 @@
 import PackageDescription
 
 // A service depends on Shared and on its own parts, never on another service. Nothing in Shared depends on Services or
-// Clients; within Shared, `Group` is the rule. The client library depends on nothing, because it is also a package of its
-// own, Clients/ParlorClient, which apps add. Of the clients only LinuxWebSocket depends on Shared, and only tests on
-// Tests. `deploy/check-layers` checks this. `dependencies` stays empty: the rest is the toolchain, or C libraries.
+// Clients; within Shared, `Group` is the rule. The client library depends on nothing, as it is also a package of its own
+// for apps, Clients/ParlorClient. Of the clients only LinuxWebSocket depends on Shared, and only tests on Tests.
+// `deploy/check-layers` checks this. `dependencies` stays empty: the rest is the toolchain, or C libraries.
 
 // Warnings are errors in our own builds, which set PARLOR_WARNINGS_AS_ERRORS. Never in an app's: Xcode passes -suppress-warnings to
 // dependencies, and the compiler refuses the two together. A newer compiler has warnings that nobody here has seen.

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The client library as apps add it, without anything of the server. The manifest of Parlor's repository builds the same
-// folders, so a target or a setting that changes here changes there, too.
+// The client library as apps add it, without anything of the server. The manifest of Parlor's repository builds the
+// same folders, so a target or a setting that changes here changes there, too.
 let settings: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
 let package = Package(
