@@ -2,8 +2,9 @@
 import PackageDescription
 
 // A service depends on Shared and on its own parts, never on another service. Nothing in Shared depends on Services or
-// Clients; within Shared, `Group` is the rule. The client library depends on Shared only on Linux, and only tests on
-// Tests. `deploy/check-layers` checks this. `dependencies` stays empty: the rest is the toolchain, or C libraries.
+// Clients; within Shared, `Group` is the rule. The client library depends on nothing, as it is also a package of its own
+// for apps, Clients/ParlorClient. Of the clients only LinuxWebSocket depends on Shared, and only tests on Tests.
+// `deploy/check-layers` checks this. `dependencies` stays empty: the rest is the toolchain, or C libraries.
 
 // Warnings are errors in our own builds, which set PARLOR_WARNINGS_AS_ERRORS. Never in an app's: Xcode passes -suppress-warnings to
 // dependencies, and the compiler refuses the two together. A newer compiler has warnings that nobody here has seen.
@@ -43,14 +44,23 @@ func system(_ name: String, apt package: String? = nil) -> Target {
 /// A C library of the system that is loaded when it is first needed: in its folder, functions of the same names call it.
 func loaded(_ name: String) -> Target { .target(name: name, path: "Shared/\(Group.system.rawValue)/\(name)") }
 
-/// `ParlorClient`, or a target that depends on it, in Clients/.
-func client(
-    _ name: String, _ dependencies: [Target.Dependency], exclude others: [String] = [], resources: [Resource] = []
+/// A target of the package Clients/ParlorClient, which is built with this package, too.
+func library(
+    _ name: String, _ dependencies: [Target.Dependency] = [], in folder: String = "Sources",
+    exclude others: [String] = [],
+    resources: [Resource] = []
 ) -> Target {
     .target(
-        name: name, dependencies: dependencies, path: "Clients/\(name)", exclude: ["README.md"] + others,
+        name: name, dependencies: dependencies, path: "Clients/ParlorClient/\(folder)/\(name)", exclude: others,
         resources: resources, swiftSettings: settings)
 }
+
+// On a Mac, parlor-chat has the library's own WebSockets.
+#if os(Linux)
+    let linuxWebSocket: [Target.Dependency] = ["LinuxWebSocket"]
+#else
+    let linuxWebSocket: [Target.Dependency] = []
+#endif
 
 /// What every service may import.
 let kit = ["Contracts", "EventLog", "JSON", "MessageBus", "Security", "ServiceKit", "Storage"]
@@ -149,11 +159,13 @@ func wireTests(_ name: String, _ dependencies: [Target.Dependency], exclude othe
     tests("\(name)Wire", dependencies, path: "Tests/Wire/\(name)", exclude: others)
 }
 
-/// The tests of a client, in Tests/Clients.
-func clientTests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+/// The tests of a client, in Tests/Clients unless a path is given.
+func clientTests(
+    _ name: String, _ dependencies: [Target.Dependency] = [], path: String? = nil, exclude others: [String] = []
+) -> Target {
     tests(
-        name, ["ClientTestSupport", "ParlorClient", "ParlorClientTesting"] + dependencies, path: "Tests/Clients/\(name)"
-    )
+        name, ["ClientTestSupport", "ParlorClient", "ParlorClientTesting"] + dependencies,
+        path: path ?? "Tests/Clients/\(name)", exclude: others)
 }
 
 /// The tests of one of Parlor's own services.
@@ -190,8 +202,8 @@ func fuzzing() -> [Target] {
     ]
 }
 
-/// The modules of this package that an app or a plugin reaches have a prefix: their names are unique among all packages of an app,
-/// such as swift-log with its `Logging`. In this file and in folders they have none.
+/// The modules of this package that a plugin reaches have a prefix: their names are unique among all packages of a plugin, such as
+/// swift-log with its `Logging`. In this file and in folders they have none.
 func module(_ name: String) -> String {
     let others = ["CFuzzer", "ClientTestSupport", "GatewayTesting", "ScreenModels", "TestClients", "parlor"]
     if name.hasPrefix("Parlor") || name.hasSuffix("Tests") || name.contains("-") || others.contains(name) {
@@ -203,10 +215,8 @@ func module(_ name: String) -> String {
 
 let package = Package(
     name: "parlor",
-    platforms: [.iOS(.v17), .macOS(.v14), .tvOS(.v17), .visionOS(.v1), .watchOS(.v10)],
+    platforms: [.macOS(.v14)],
     products: [
-        .library(name: "ParlorClient", targets: ["ParlorClient"]),
-        .library(name: "ParlorClientTesting", targets: ["ParlorClientTesting"]),
         // For services in other packages, such as Examples/Polls.
         .library(
             name: module("ServiceKit"),
@@ -251,21 +261,22 @@ let package = Package(
             ]),
         // Apart from ServiceKit, as it stands on the edge: a service need not.
         shared(.kit, "Operations", ["Edge", "HTTP", "JSON", "Reactor", "ServiceKit", "SocketIO"]),
-        // For apps, too: on their systems it stands on Foundation alone.
-        client(
-            "ParlorClient",
-            ["Reactor", "Security", "WebSocket"].map { .target(name: $0, condition: .when(platforms: [.linux])) },
-            resources: [.process("PrivacyInfo.xcprivacy")]),
-        client("ParlorClientTesting", ["ParlorClient"]),
+        library("ParlorClient", resources: [.process("PrivacyInfo.xcprivacy")]),
+        library("ParlorClientTesting", ["ParlorClient"], exclude: ["README.md"]),
+        // The WebSockets of the library's programs on Linux, where the library itself only polls.
+        .target(
+            name: "LinuxWebSocket", dependencies: ["ParlorClient", "Reactor", "Security", "WebSocket"],
+            path: "Clients/LinuxWebSocket", swiftSettings: settings),
         // What runs of the screens without SwiftUI. deploy/test-screens checks the rest.
         .target(
             name: "ScreenModels", dependencies: ["ParlorClient", "ParlorClientTesting"], path: "Clients/iOS/Models",
             swiftSettings: settings),
-        client("Chat", ["ParlorClient"], exclude: ["Main"]),
+        .target(
+            name: "Chat", dependencies: ["ParlorClient"], path: "Clients/Chat", exclude: ["README.md", "Main"],
+            swiftSettings: settings),
         .executableTarget(
-            name: "parlor-chat",
-            dependencies: ["Chat", .target(name: "Security", condition: .when(platforms: [.linux]))],
-            path: "Clients/Chat/Main", swiftSettings: settings),
+            name: "parlor-chat", dependencies: ["Chat", "ParlorClient"] + linuxWebSocket, path: "Clients/Chat/Main",
+            swiftSettings: settings),
         support(
             "TestSupport",
             ["Contracts", "JSON", "Logging", "MessageBus", "Reactor", "Security", "Storage", "Workers"]),
@@ -288,14 +299,14 @@ let package = Package(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
             path: "Tests/System/Conformance/protocol-echo", swiftSettings: settings),
         .executableTarget(
-            name: "client-journey", dependencies: ["ParlorClient", "Security"], path: "Tests/System/Journey",
+            name: "client-journey", dependencies: ["LinuxWebSocket", "ParlorClient"], path: "Tests/System/Journey",
             exclude: ["README.md"], swiftSettings: settings),
         .executableTarget(name: "bench-floor", path: "Tests/Load/Floor"),
         .executableTarget(
             name: "parlor-bench",
             dependencies: [
-                "CSQLite", "EventLog", "JSON", "Messaging", "Reactor", "ParlorClient", "Security", "Storage",
-                "TestClients", "TestSupport", "WebSocket", "Workers",
+                "CSQLite", "EventLog", "JSON", "LinuxWebSocket", "Messaging", "Reactor", "ParlorClient", "Security",
+                "Storage", "TestClients", "TestSupport", "WebSocket", "Workers",
             ],
             path: "Tests/Load",
             exclude: ["README.md", "figures.json", "play-apple", "Floor", "Tests"], swiftSettings: settings),
@@ -385,13 +396,17 @@ let package = Package(
                 "ServiceKit", "TestSupport", "Workers",
             ], exclude: ["Manifests"]),
         // Without a module of the server, so that they build wherever the client does.
-        support("ClientTestSupport", []),
-        clientTests("ParlorClient", []),
+        library("ClientTestSupport", in: "Tests"),
+        clientTests(
+            "ParlorClient", path: "Clients/ParlorClient/Tests/ParlorClientTests",
+            exclude: ["Messages/interleavings.json"]),
         clientTests("ScreenModels", ["ScreenModels"]),
         clientTests("Chat", ["Chat"]),
-        wireTests("ParlorClientLinux", ["Reactor", "ParlorClient", "WebSocket"]),
+        wireTests("ParlorClientLinux", ["LinuxWebSocket", "Reactor", "ParlorClient", "WebSocket"]),
         // ParlorClientTesting's server and the real ones: clients see the same of both.
-        wireTests("Parity", ["JSON", "ParlorTesting", "ParlorClient", "ParlorClientTesting", "TestSupport"]),
+        wireTests(
+            "Parity",
+            ["JSON", "LinuxWebSocket", "ParlorTesting", "ParlorClient", "ParlorClientTesting", "TestSupport"]),
     ]
         + fuzzing()
         + program(

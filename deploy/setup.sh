@@ -60,15 +60,22 @@ build_release() {
     done
 }
 
+# copy_files FOLDER TO: copies a folder of the work tree as it is, without what git ignores.
+copy_files() {
+    mkdir -p "$2" || return
+    (
+        cd "$1" || exit
+        if git rev-parse --git-dir >/dev/null 2>&1; then
+            git ls-files -z --cached --others --exclude-standard --deduplicate
+        else
+            find . -path './.*' -prune -o -type f -print0
+        fi | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done | tar -c --null -T -
+    ) | tar -x -C "$2"
+}
+
 # copy_work_tree FOLDER: the work tree as it is, in a repository of its own with one commit.
 copy_work_tree() {
-    mkdir -p "$1" || return
-    if git rev-parse --git-dir >/dev/null 2>&1; then
-        git ls-files -z --cached --others --exclude-standard --deduplicate
-    else
-        find . -path './.*' -prune -o -type f -print0
-    fi | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done |
-        tar -c --null -T - | tar -x -C "$1" || return
+    copy_files . "$1" || return
     (
         cd "$1" && git init -q && git add -A &&
             git -c user.name=copy -c user.email=copy@localhost -c commit.gpgsign=false commit -q -m "The work tree"

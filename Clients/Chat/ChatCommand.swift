@@ -6,9 +6,12 @@ import ParlorClient
 public enum ChatCommand {
     /// Runs the program.
     ///
+    /// - Parameter webSockets: the transport of the socket; where it does not get through, the program polls.
     /// - Returns: the exit status: 0, 1 after a failure, 2 for an invalid command line or without a terminal.
     @MainActor
-    public static func run(_ arguments: some Sequence<String>) async -> Int32 {
+    public static func run(
+        _ arguments: some Sequence<String>, webSockets: any SocketTransport
+    ) async -> Int32 {
         let options: ChatOptions
         do {
             options = try ChatOptions(arguments)
@@ -21,7 +24,9 @@ public enum ChatCommand {
             return 0
         }
         do {
-            let people = try SignIn(options, http: URLSessionTransport(base: options.server))
+            let http = URLSessionTransport(base: options.server)
+            let sockets = FallbackTransport(webSockets: webSockets, polling: PollingTransport(http: http))
+            let people = try SignIn(options, http: http, sockets: sockets)
             if options.signsOut { return try await people.signOut() }
             let person = try await people.signIn()
             // Earlier sign-outs are completed as soon as the server answers. If the file system fails, the next start

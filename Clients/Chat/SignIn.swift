@@ -53,6 +53,7 @@ struct SignIn {
     let signOuts: SignOuts
     private let options: ChatOptions
     private let http: any HTTPTransport
+    private let sockets: (any SocketTransport)?
     private let clock: any ClientClock
     private let accounts: AccountsAPI
     private let folder: ServerFolder
@@ -62,11 +63,12 @@ struct SignIn {
     ///
     /// - Parameter password: returns the password of a username.
     init(
-        _ options: ChatOptions, http: any HTTPTransport, clock: any ClientClock = SystemClock(),
-        password: @escaping (String) -> String = Self.password
+        _ options: ChatOptions, http: any HTTPTransport, sockets: (any SocketTransport)? = nil,
+        clock: any ClientClock = SystemClock(), password: @escaping (String) -> String = Self.password
     ) throws {
         self.options = options
         self.http = http
+        self.sockets = sockets
         self.clock = clock
         self.password = password
         accounts = AccountsAPI(transport: http)
@@ -127,7 +129,8 @@ struct SignIn {
     {
         let tokens = try SessionTokens(keptIn: store, accounts: accounts, clock: clock)
         return RoomsClient(
-            server: options.server, user: user, tokens: tokens, http: http, clock: clock, folder: own.url)
+            server: options.server, user: user, tokens: tokens, http: http, sockets: sockets, clock: clock,
+            folder: own.url)
     }
 
     private func keptSession() throws -> Own? {

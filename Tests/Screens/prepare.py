@@ -10,7 +10,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [*sorted((ROOT / "Clients/ParlorClient/ParlorClient.docc").glob("*.md")), ROOT / "Clients/ParlorClientTesting/README.md"]
+SOURCES = ROOT / "Clients/ParlorClient/Sources"
+PAGES = [*sorted((SOURCES / "ParlorClient/ParlorClient.docc").glob("*.md")), SOURCES / "ParlorClientTesting/README.md"]
 DECLARATION = re.compile(r"(@main|import|(public |private |final )*(struct|class|enum|extension|protocol|func))\b")
 PREVIEW = re.compile(r'#Preview\("[^"]*"\) \{')
 PARAMETERS = (

@@ -4,7 +4,8 @@ import { test } from "node:test";
 import { Replay } from "./support/replay.mjs";
 
 // ParlorClient's tests make these histories, and replay the same ones (AnyOrderTests.swift).
-const histories = JSON.parse(readFileSync(new URL("support/interleavings.json", import.meta.url), "utf8"));
+const file = new URL("../../Clients/ParlorClient/Tests/ParlorClientTests/Messages/interleavings.json", import.meta.url);
+const histories = JSON.parse(readFileSync(file, "utf8"));
 
 test("there are histories", () => assert.ok(histories.length > 0));
 

@@ -1,10 +1,9 @@
 import Foundation
 import ParlorChat
+import ParlorClient
 
 #if os(Linux)
-    import ParlorSecurity
-
-    // The socket's thread may still be ending at exit.
-    Libcrypto.outlivesExit()
+    import ParlorLinuxWebSocket
 #endif
-exit(await ChatCommand.run(CommandLine.arguments.dropFirst()))
+
+exit(await ChatCommand.run(CommandLine.arguments.dropFirst(), webSockets: WebSocketTransport()))

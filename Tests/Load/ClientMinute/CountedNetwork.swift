@@ -1,5 +1,6 @@
 import Foundation
 import ParlorClient
+import ParlorLinuxWebSocket
 import Synchronization
 
 /// A device's real network, which counts requests and frames.

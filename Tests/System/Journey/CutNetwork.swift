@@ -1,5 +1,6 @@
 import Foundation
 import ParlorClient
+import ParlorLinuxWebSocket
 
 /// A device's real network with a switch: while it is off, connections die at once, and no request
 /// gets an answer, though the server may receive it.

@@ -1,6 +1,5 @@
 import Foundation
 import ParlorClient
-import ParlorSecurity
 
 // client-journey URL: two people with the real library, on a real server. One of them is cut off
 // again and again during her sends, and ends her app once. In the end both show what the server
@@ -9,8 +8,6 @@ guard let argument = CommandLine.arguments.dropFirst().first, let server = URL(s
     print("client-journey URL")
     exit(2)
 }
-// The sockets' threads may still be ending at exit.
-Libcrypto.outlivesExit()
 do {
     print(try await Journey(on: server).run())
 } catch {

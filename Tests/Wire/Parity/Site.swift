@@ -1,6 +1,7 @@
 import Foundation
 import ParlorClient
 import ParlorClientTesting
+import ParlorLinuxWebSocket
 import ParlorTesting
 
 /// A server for a journey, with the transcript of what its clients see.

@@ -1,0 +1,1 @@
+public let nameOfSecurity = "Security of another package"

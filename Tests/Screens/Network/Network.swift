@@ -1,0 +1,21 @@
+import Dispatch
+
+public final class NWPathMonitor: Sendable {
+    public init() {}
+    public var pathUpdateHandler: (@Sendable (_ newPath: NWPath) -> Void)? {
+        get { nil }
+        set {}
+    }
+    public func start(queue: DispatchQueue) {}
+    public func cancel() {}
+}
+
+public struct NWPath: Sendable {
+    public enum Status: Sendable { case satisfied, unsatisfied, requiresConnection }
+    public let status: Status
+    public let availableInterfaces: [NWInterface]
+}
+
+public struct NWInterface: Sendable {
+    public let name: String
+}

@@ -1,0 +1,26 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+// On Apple's systems these are types of CoreFoundation, which `as` converts to and from Swift's.
+public typealias CFString = String
+public typealias CFDictionary = [CFString: Any]
+public typealias CFTypeRef = AnyObject
+
+public typealias OSStatus = Int32
+public let errSecSuccess: OSStatus = 0
+public let errSecItemNotFound: OSStatus = -25300
+
+public let kSecClass = CFString()
+public let kSecClassGenericPassword = CFString()
+public let kSecAttrService = CFString()
+public let kSecAttrAccount = CFString()
+public let kSecAttrAccessGroup = CFString()
+public let kSecAttrAccessible = CFString()
+public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly = CFString()
+public let kSecUseDataProtectionKeychain = CFString()
+public let kSecReturnData = CFString()
+public let kSecValueData = CFString()
+
+public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
+public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
+public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus { 0 }
+public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? { nil }
