@@ -3,14 +3,15 @@ import Foundation
 extension Conversation {
     /// Shows a message at once, and sends it now or when the server can be reached. White space around it is removed.
     ///
-    /// - Returns: the item's id. It is nil, and nothing is sent, if nothing is left of the text or the room is gone.
-    ///   ``failure`` says whether the room is gone.
+    /// - Returns: the item's id. It is nil, and nothing is sent, if nothing is left of the text, if it is too long
+    ///   (``MessageText/canBeSent(_:)``), or if the room is gone, as ``failure`` then says. Such a text has to stay in
+    ///   its field.
     @discardableResult
     public func send(_ text: String) -> MessageItem.ID? {
-        let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !text.isEmpty, !isEnded else { return nil }
+        guard MessageText.canBeSent(text), !isEnded else { return nil }
         typing.stopped()
-        let message = PendingMessage(tempID: backing.makeID(), text: text, createdAt: backing.clock.now)
+        let message = PendingMessage(
+            tempID: backing.makeID(), text: MessageText.sent(text), createdAt: backing.clock.now)
         unkept.append(message)
         change { $0.addPending(message) }
         keepUnkept()
@@ -28,6 +29,14 @@ extension Conversation {
     ///   Also false if the device cannot delete the message. The message has then failed with `not_discarded`.
     @discardableResult
     public func discard(_ id: MessageItem.ID) async -> Bool { await backing.outbox.discard(id, in: roomID) }
+
+    /// Discards a message that is not sent yet, so that its text can be edited.
+    ///
+    /// - Returns: its text; nil if it cannot be discarded, as ``discard(_:)`` says, or was discarded before.
+    public func takeBack(_ id: MessageItem.ID) async -> String? {
+        guard let text = items.last(where: { $0.id == id })?.pending?.text, await discard(id) else { return nil }
+        return text
+    }
 
     /// Deletes one of the person's own messages for everyone. It disappears when the server has confirmed the deletion.
     /// Does nothing if the server has not stored the message.
