@@ -81,7 +81,7 @@ extension RoomsClient {
     }
 
     private static func forgetAll(in folder: URL, _ removeFile: (URL) throws -> Void) throws {
-        let removals = ["outbox", "cache", "rooms", "boards", "receipts"].map { name in
+        let removals = ["outbox", "cache", "rooms", "boards", "receipts", "drafts"].map { name in
             let url = folder.appending(path: name)
             return Result { if FileManager.default.fileExists(atPath: url.path) { try removeFile(url) } }
         }

@@ -84,5 +84,6 @@ extension RoomsClient {
         await open.removeValue(forKey: roomID)?.end()
         await backing.cache.remove(roomID)
         await outbox.removeAll(in: roomID)
+        drafts.removeAll(in: roomID)
     }
 }
