@@ -40,6 +40,22 @@ extension RoomsClient {
         return unsent == 0 ? .settled : .waiting(unsent: unsent)
     }
 
+    /// Keeps the person's texts out of backups. Until the device is unlocked after a restart, nobody can read them.
+    func protectFolder() {
+        #if canImport(Darwin)
+            // `try?`: without protection the texts are still of use, and the next start tries again.
+            try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            var excluded = folder
+            try? excluded.setResourceValues(values)
+            // New files take this over from their folder. A stricter protection would keep a locked device from
+            // sending.
+            try? FileManager.default.setAttributes(
+                [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: folder.path)
+        #endif
+    }
+
     private var mark: SignOutMark { SignOutMark(in: folder) }
 
     var isToBeForgotten: Bool { mark.isSet }

@@ -189,6 +189,7 @@ public final class RoomsClient {
             }
         }
         access.open()
+        protectFolder()
         drafts.restore()
         await startOutbox()
         guard generation == latestGeneration else { return true }
