@@ -16,6 +16,7 @@ extension RoomsClient {
         if isSignedOut { return conversation }
         conversation.onUnknownRoom = { [weak rooms] in rooms?.check(room.id) }
         conversation.unreadCount = { [counts = rooms.counts] in counts.latest(of: room.id)?.unreadMessages }
+        conversation.onEnd = { [weak rooms] in rooms?.noteEnd($0, of: room.id) }
         open[room.id] = conversation
         screens[room.id, default: 0] += 1
         if screens[room.id] == 1 {

@@ -140,7 +140,11 @@ public final class RoomsClient {
                 messageLimit: settings.messageLimit, roomLimit: settings.roomLimit, mark: mark,
                 log: settings.log),
             receipts: ReadReceipts(
-                server: connection, clock: clock, settings: settings.receipts, files: files("receipts")),
+                server: connection, clock: clock, settings: settings.receipts, files: files("receipts"),
+                onChange: { [weak rooms, counts = rooms.counts] change, roomID in
+                    counts.note(change, in: roomID)
+                    Task { await rooms?.showSoon(roomID) }
+                }),
             clock: clock)
         drafts = Drafts(files: files("drafts"), clock: clock)
         boardFiles = BoardFiles(

@@ -44,6 +44,7 @@ extension Conversation {
         }
         switch event {
         case .messageNew(let message) where message.roomID == roomID:
+            noteArrival(of: message)
             typists.end(message.senderID)
             showTypists()
         case .typing(roomID, let userID, let isTyping):

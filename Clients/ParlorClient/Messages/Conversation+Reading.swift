@@ -8,22 +8,46 @@ extension Conversation {
     /// starts again, because new pages push items across the screen.
     public func noteVisible(_ items: some Sequence<MessageItem>) {
         guard isEntered else { return }
-        visible.show(unreadIDs(of: items), at: backing.clock.now)
+        let items = Array(items)
+        visible.show(items, unread: unreadIDs(of: items), at: backing.clock.now)
+        noteEnd()
         readLater()
     }
 
     /// Notes that items left the screen. A row calls it when it disappears.
     public func noteHidden(_ items: some Sequence<MessageItem>) {
-        visible.hide(items.compactMap { $0.message?.id })
+        visible.hide(items)
+        noteEnd()
     }
 
     /// Sets the items that are on the screen, for an interface that always draws the whole screen.
     public func setVisible(_ items: some Sequence<MessageItem>) {
         guard isEntered else { return }
-        let ids = unreadIDs(of: items)
-        visible.hideAll(but: Set(ids))
-        visible.show(ids, at: backing.clock.now)
+        let items = Array(items)
+        let unread = unreadIDs(of: items)
+        visible.hideAll(but: items, unread: unread)
+        visible.show(items, unread: unread, at: backing.clock.now)
+        noteEnd()
         readLater()
+    }
+
+    private func noteEnd() { onEnd(visible.end(of: items, at: backing.clock.now)) }
+
+    /// Notes that a message has arrived. If the end of the messages is on the screen, the message has some time to be
+    /// drawn there.
+    func noteArrival(of message: Message) {
+        guard visible.isAtEnd, message.senderID != ownID else { return }
+        visible.arrive(message.id, at: backing.clock.now)
+        guard drawing == nil else { return }
+        drawing = Task { [weak self, clock = backing.clock] in
+            while self?.visible.isDrawing == true {
+                // Leaving the room cancels it.
+                do { try await clock.sleep(for: .seconds(VisibleMessages.drawingTime)) } catch { return }
+                guard let self, !Task.isCancelled else { return }
+                self.noteEnd()
+            }
+            self?.drawing = nil
+        }
     }
 
     /// Marks all messages of the room as read, for example for a button. It fetches older messages that are not loaded,
@@ -98,7 +122,9 @@ extension Conversation {
 
     func stopReading() {
         reading?.cancel()
-        reading = nil
-        visible.removeAll()
+        drawing?.cancel()
+        (reading, drawing) = (nil, nil)
+        visible = VisibleMessages()
+        onEnd(nil)
     }
 }

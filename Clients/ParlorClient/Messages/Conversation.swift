@@ -108,6 +108,10 @@ public final class Conversation {
     /// The cached messages as a page, if they are known to be current.
     @ObservationIgnored var freshPage: Page<Message>?
     @ObservationIgnored var visible = VisibleMessages()
+    /// Called with `VisibleMessages.end(of:at:)`.
+    @ObservationIgnored var onEnd: @MainActor (Set<String>?) -> Void = { _ in }
+    /// The time in which the screen draws messages that have arrived.
+    @ObservationIgnored var drawing: Task<Void, Never>?
     @ObservationIgnored var reading: Task<Void, Never>?
 
     @ObservationIgnored let backing: Backing

@@ -250,7 +250,9 @@ public final class RoomList {
             return showSoon(roomID)
         }
         // A replayed event may have been applied before, and old badges would undo later ones.
-        let isOld = isCatchingUp && event.isRepeated
+        var isOld = isCatchingUp && event.isRepeated
+        // Each receipt counts once, so a repetition changes nothing.
+        if case .messagesRead = event { isOld = false }
         // This compares the badges with the counts from before the event, so it comes first.
         let isDoubtful = !isOld && isDoubtful(event)
         if !isOld { noteDoubtIfOpen(event) }
@@ -309,6 +311,12 @@ public final class RoomList {
         counts.enter(roomID)
         stale.insert(roomID)
         show()
+    }
+
+    /// Notes whether the end of a room's messages is on the screen, and which unread ones are.
+    func noteEnd(_ unread: Set<String>?, of roomID: String) {
+        counts.noteEnd(unread, of: roomID)
+        showSoon(roomID)
     }
 
     /// Call this before the room is left on the server. The room counts as open until ``leave(_:)``.
