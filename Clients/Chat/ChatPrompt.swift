@@ -1,5 +1,6 @@
 import Foundation
 import Observation
+import ParlorClient
 
 /// The input line of a chat, and the notice above it.
 ///
@@ -33,15 +34,25 @@ final class ChatPrompt {
         return true
     }
 
+    /// Puts a text into the empty input.
+    func write(_ text: String) { input.press(.paste(text)) }
+
     /// Takes what was typed.
     ///
     /// - Parameters:
     ///   - begin: starts a command with its argument; false if there is no such command. It then stays in the input.
     ///   - help: the list of commands.
-    func enter(help: String, begin: (_ command: String, _ argument: String) -> Bool, send: (String) -> Void) {
+    ///   - send: sends a message; false if it cannot be sent. It then stays in the input.
+    func enter(help: String, begin: (_ command: String, _ argument: String) -> Bool, send: (String) -> Bool) {
         guard input.isCommand else {
-            let text = input.take()
-            return send(text.hasPrefix("//") ? String(text.dropFirst()) : text)
+            let text = input.text.hasPrefix("//") ? String(input.text.dropFirst()) : input.text
+            let excess = MessageText.count(of: text) - MessageText.limit
+            if excess > 0 {
+                notice = "\(excess) over the limit of \(MessageText.limit) characters."
+            } else if send(text) {
+                _ = input.take()
+            }
+            return
         }
         let words = input.text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
         // Spaces alone are not an argument.

@@ -79,7 +79,7 @@ final class PersonController {
             prompt.notice = "You share no room alone with this person."
         case .enter:
             view.showNewest()
-            prompt.enter(help: Self.help, begin: begin) { chat.send($0) }
+            prompt.enter(help: Self.help, begin: begin) { chat.send($0) != nil }
         case .pageUp: scroll(by: size.rows / 2, in: size)
         case .up: scroll(by: 1, in: size)
         case .pageDown: view.scrollDown(by: size.rows / 2, of: chat.items, in: size, as: screen)

@@ -29,6 +29,7 @@ final class RoomController {
         self.client = client
         roomID = room.id
         conversation = client.open(room)
+        prompt.write(client.drafts[room.id])
     }
 
     // MARK: What is shown
@@ -144,6 +145,7 @@ final class RoomController {
             return false
         }
         if prompt.answer(key) { return false }
+        defer { client.drafts[roomID] = prompt.isMessage ? prompt.input.text : "" }
         switch key {
         case .escape: return true
         case .enter: enter()
@@ -177,6 +179,6 @@ final class RoomController {
     private func enter() {
         isPlaced = true
         view.showNewest()
-        prompt.enter(help: Self.help, begin: begin) { conversation.send($0) }
+        prompt.enter(help: Self.help, begin: begin) { conversation.send($0) != nil }
     }
 }

@@ -16,9 +16,10 @@ struct ChatScreen: View {
             if let chat {
                 VStack(spacing: 0) {
                     // The identity changes with the conversation, so a newly opened one has its own scroll position.
-                    MessageList(chat: chat, room: room, failure: $failure).id(ObjectIdentifier(chat.conversation))
+                    MessageList(chat: chat, room: room, drafts: client.drafts, failure: $failure)
+                        .id(ObjectIdentifier(chat.conversation))
                     TypingLine(conversation: chat.conversation, room: room)
-                    Composer(conversation: chat.conversation)
+                    Composer(conversation: chat.conversation, drafts: client.drafts)
                 }
             }
         }

@@ -1,23 +1,26 @@
 import ParlorClient
 import SwiftUI
 
-/// The text field and the send button. The text is state of this view, so typing does not draw other views again.
+/// The text field and the send button. The text is the room's draft, which is there again on the next visit.
 struct Composer: View {
     let conversation: Conversation
-    @State private var text = ""
+    @Bindable var drafts: Drafts
+
+    private var text: String { drafts[conversation.roomID] }
 
     var body: some View {
         HStack(alignment: .bottom) {
-            TextField("Message", text: $text, axis: .vertical)
+            TextField("Message", text: $drafts[conversation.roomID], axis: .vertical)
                 .lineLimit(1...6)
                 .textFieldStyle(.roundedBorder)
                 .onChange(of: text) { _, text in
                     if text.isEmpty { conversation.stoppedTyping() } else { conversation.typed() }
                 }
+            RemainingCharacters(count: MessageText.limit - MessageText.count(of: text))
             Button("Send", systemImage: "arrow.up.circle.fill") { send() }
                 .labelStyle(.iconOnly)
                 .font(.title)
-                .disabled(text.allSatisfy(\.isWhitespace))
+                .disabled(!MessageText.canBeSent(text))
                 .keyboardShortcut(.return, modifiers: .command)
         }
         .padding(.horizontal)
@@ -27,7 +30,22 @@ struct Composer: View {
 
     private func send() {
         // If the room is gone, the text stays, and the list says why.
-        if conversation.send(text) != nil { text = "" }
+        if conversation.send(text) != nil { drafts[conversation.roomID] = "" }
+    }
+}
+
+/// How many characters fit into the message, if that are few, or how many are too many.
+private struct RemainingCharacters: View {
+    let count: Int
+
+    var body: some View {
+        if count < 400 {
+            Text(count, format: .number)
+                .font(.caption.monospacedDigit())
+                .foregroundStyle(count < 0 ? Color.red : Color.gray)
+                .accessibilityLabel(
+                    count < 0 ? Text("Too long by \(-count)") : Text("Characters left: \(count)"))
+        }
     }
 }
 

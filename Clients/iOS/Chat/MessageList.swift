@@ -8,6 +8,7 @@ import SwiftUI
 struct MessageList: View {
     let chat: OpenChat
     let room: Room
+    let drafts: Drafts
     @Binding var failure: String?
 
     private var conversation: Conversation { chat.conversation }
@@ -20,7 +21,7 @@ struct MessageList: View {
                     ForEach(conversation.items) { item in
                         MessageRow(
                             item: item, sender: sender(of: item), isFirstUnread: item.id == conversation.firstUnread,
-                            chat: chat, failure: $failure)
+                            chat: chat, drafts: drafts, failure: $failure)
                     }
                 }
                 .padding()

@@ -8,6 +8,7 @@ struct MessageRow: View {
     let sender: String?
     let isFirstUnread: Bool
     let chat: OpenChat
+    let drafts: Drafts
     @Binding var failure: String?
 
     private var isOwn: Bool { item.senderID == chat.conversation.ownID }
@@ -17,7 +18,7 @@ struct MessageRow: View {
             if isFirstUnread { NewMessagesLine() }
             bubble
             if case .failed(let reason) = item.state {
-                FailedMessage(reason: reason, id: item.id, conversation: chat.conversation)
+                FailedMessage(reason: reason, id: item.id, conversation: chat.conversation, drafts: drafts)
             }
         }
         .frame(maxWidth: .infinity, alignment: isOwn ? .trailing : .leading)
@@ -80,22 +81,31 @@ private struct DeliveryMark: View {
     }
 }
 
-/// The reason why a message was not sent, and the buttons to retry or discard it.
+/// The reason why a message was not sent, and the buttons to retry, edit or discard it.
 private struct FailedMessage: View {
     let reason: SendFailure
     let id: MessageItem.ID
     let conversation: Conversation
+    let drafts: Drafts
 
     var body: some View {
         VStack(alignment: .trailing) {
             FailureLabel(verbatim: reason.localizedDescription)
             HStack {
                 Button("Retry", systemImage: "arrow.clockwise") { Task { await conversation.retry(id) } }
+                Button("Edit", systemImage: "pencil") { Task { await edit() } }
                 DiscardButton(id: id, conversation: conversation)
             }
             .font(.footnote)
             .buttonStyle(.bordered)
         }
+    }
+
+    /// Moves the text to the field, above what is there.
+    private func edit() async {
+        guard let text = await conversation.takeBack(id) else { return }
+        let draft = drafts[conversation.roomID]
+        drafts[conversation.roomID] = draft.isEmpty ? text : "\(text)\n\(draft)"
     }
 }
 

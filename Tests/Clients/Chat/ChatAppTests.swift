@@ -79,6 +79,35 @@ struct ChatAppTests {
         await harness.untilOver()
     }
 
+    @Test("what was typed in a room is there on the next visit, until it is sent")
+    func draft() async throws {
+        await enterRoom()
+        for character in "half a sen" { harness.press(.character(character)) }
+        await harness.untilShown("> half a sen")
+        harness.press(.escape)
+        await harness.untilShown("Rooms of ada")
+        await enterRoom()
+        await harness.untilShown("> half a sen")
+        harness.write("tence")
+        await harness.untilShown("You: half a sentence")
+        harness.press(.escape)
+        await harness.untilShown("Rooms of ada")
+        await enterRoom()
+        await harness.untilShown { $0.contains("You: half a sentence") && !$0.contains("> half") }
+        await harness.quit()
+    }
+
+    @Test("a text over the limit stays in the input, with how much is too much")
+    func tooLong() async throws {
+        await enterRoom()
+        harness.press(.paste(String(repeating: "x", count: MessageText.limit + 1)), .enter)
+        await harness.untilShown("1 over the limit of 4000 characters.")
+        harness.press(.backspace, .enter)
+        await lookUntil { harness.server.texts(in: harness.roomID).count == 1 }
+        #expect(harness.client.drafts[harness.roomID].isEmpty)
+        await harness.quit()
+    }
+
     @Test("only messages that were drawn are read")
     func reading() async throws {
         for number in 1...30 { try harness.server.post("number \(number).", in: harness.roomID, by: harness.ben.id) }

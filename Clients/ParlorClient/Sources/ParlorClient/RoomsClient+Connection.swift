@@ -35,6 +35,18 @@ extension RoomsClient {
         #endif
     }
 
+    /// Reconnects at once when a better network is available, without a pause and before a dead connection is noticed.
+    func watchPaths() {
+        guard watchingPaths == nil else { return }
+        watchingPaths = Task { [weak self, paths] in
+            for await _ in paths.improvements() {
+                // Only the socket is retained during the call, so that the client can be released.
+                guard let socket = self?.socket, !Task.isCancelled else { return }
+                await socket.useBetterNetwork()
+            }
+        }
+    }
+
     /// Logs a change of the connection. Call it before the change is applied.
     func log(_ update: SocketUpdate) {
         switch update {

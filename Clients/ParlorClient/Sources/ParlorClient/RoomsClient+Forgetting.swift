@@ -40,6 +40,22 @@ extension RoomsClient {
         return unsent == 0 ? .settled : .waiting(unsent: unsent)
     }
 
+    /// Keeps the person's texts out of backups. Until the device is unlocked after a restart, nobody can read them.
+    func protectFolder() {
+        #if canImport(Darwin)
+            // `try?`: without protection the texts are still of use, and the next start tries again.
+            try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            var excluded = folder
+            try? excluded.setResourceValues(values)
+            // New files take this over from their folder. A stricter protection would keep a locked device from
+            // sending.
+            try? FileManager.default.setAttributes(
+                [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: folder.path)
+        #endif
+    }
+
     private var mark: SignOutMark { SignOutMark(in: folder) }
 
     var isToBeForgotten: Bool { mark.isSet }
@@ -81,7 +97,7 @@ extension RoomsClient {
     }
 
     private static func forgetAll(in folder: URL, _ removeFile: (URL) throws -> Void) throws {
-        let removals = ["outbox", "cache", "rooms", "boards", "receipts"].map { name in
+        let removals = ["outbox", "cache", "rooms", "boards", "receipts", "drafts"].map { name in
             let url = folder.appending(path: name)
             return Result { if FileManager.default.fileExists(atPath: url.path) { try removeFile(url) } }
         }

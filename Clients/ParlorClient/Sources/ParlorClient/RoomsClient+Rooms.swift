@@ -16,6 +16,7 @@ extension RoomsClient {
         if isSignedOut { return conversation }
         conversation.onUnknownRoom = { [weak rooms] in rooms?.check(room.id) }
         conversation.reader.unreadCount = { [counts = rooms.counts] in counts.latest(of: room.id)?.unreadMessages }
+        conversation.reader.onEnd = { [weak rooms] in rooms?.noteEnd($0, of: room.id) }
         open[room.id] = conversation
         screens[room.id, default: 0] += 1
         if screens[room.id] == 1 {
@@ -85,5 +86,6 @@ extension RoomsClient {
         await open.removeValue(forKey: roomID)?.end()
         await backing.cache.remove(roomID)
         await outbox.removeAll(in: roomID)
+        drafts.removeAll(in: roomID)
     }
 }

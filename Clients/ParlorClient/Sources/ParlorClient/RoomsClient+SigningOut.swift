@@ -23,6 +23,7 @@ extension RoomsClient {
         let signedOut = await attempt { try await tokens.signOut(device: deviceToken) }
         await order { await $0.stop() }
         await backing.receipts.removeAll()
+        let unwritten = await attempt { try drafts.removeAll() }
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }
         // Leaving a room writes to the cache, so the cache is removed later.
         for conversation in open.values { await leave(conversation) }
@@ -30,7 +31,7 @@ extension RoomsClient {
         boards = [:]
         watchingPaths?.cancel()
         let removals = [
-            unsent, await attempt { try await boardFiles.removeAll() },
+            unwritten, unsent, await attempt { try await boardFiles.removeAll() },
             await attempt { try await backing.cache.removeAll() },
             await attempt { try await roomCache.removeAll() },
         ]

@@ -28,6 +28,8 @@ public final class RoomsClient {
     public let user: Person
     /// The person's rooms.
     public let rooms: RoomList
+    /// What the person is still writing.
+    public let drafts: Drafts
     /// The HTTP calls, for requests of the app itself. They also work after ``stop()``. After ``signOut()``, and while
     /// somebody else is signed in, they fail with `signedOut`.
     @ObservationIgnored public let api: RoomsAPI
@@ -40,7 +42,7 @@ public final class RoomsClient {
     @ObservationIgnored var boards: [String: Board] = [:]
     @ObservationIgnored private let relay = EventBroadcast()
     @ObservationIgnored let transport: any SocketTransport
-    @ObservationIgnored private let paths: any NetworkPaths
+    @ObservationIgnored let paths: any NetworkPaths
     @ObservationIgnored var watchingPaths: Task<Void, Never>?
     /// The transport and the tokens of the client's own HTTP requests. It is closed while the client is stopped.
     @ObservationIgnored let access: StoppableAccess
@@ -103,6 +105,10 @@ public final class RoomsClient {
         stoppableAPI = RoomsAPI(transport: access, tokens: access)
         let connection = ServerConnection(api: stoppableAPI, socket: socket)
         let mark = SignOutMark(in: folder)
+        let files = { (name: String) in
+            RoomFiles(
+                folder: folder.appending(path: name, directoryHint: .isDirectory), mark: mark, log: settings.log)
+        }
         self.user = user
         self.clock = clock
         self.access = access
@@ -118,6 +124,11 @@ public final class RoomsClient {
             onRead: { await eventRelay.client?.startOutbox() },
             onUnknownRoom: { eventRelay.client?.rooms.check($0) },
             onFailedRooms: { eventRelay.client?.rooms.take($0) })
+        roomCache = RoomListCache(
+            folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock, mark: mark,
+            log: settings.log)
+        let rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
+        self.rooms = rooms
         backing = Conversation.Backing(
             server: connection, outbox: outbox,
             cache: MessageCache(
@@ -125,18 +136,16 @@ public final class RoomsClient {
                 messageLimit: settings.messageLimit, roomLimit: settings.roomLimit, mark: mark,
                 log: settings.log),
             receipts: ReadReceipts(
-                server: connection, clock: clock, settings: settings.receipts,
-                files: RoomFiles(
-                    folder: folder.appending(path: "receipts", directoryHint: .isDirectory), mark: mark,
-                    log: settings.log)),
+                server: connection, clock: clock, settings: settings.receipts, files: files("receipts"),
+                onChange: { [weak rooms, counts = rooms.counts] change, roomID in
+                    counts.note(change, in: roomID)
+                    Task { await rooms?.noteCounts(of: roomID) }
+                }),
             clock: clock)
+        drafts = Drafts(files: files("drafts"), clock: clock)
         boardFiles = BoardFiles(
             folder: folder.appending(path: "boards", directoryHint: .isDirectory), isForced: settings.outbox.isForced,
             mark: mark, log: settings.log)
-        roomCache = RoomListCache(
-            folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock, mark: mark,
-            log: settings.log)
-        rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
         log = settings.log
         eventRelay.client = self
@@ -180,6 +189,8 @@ public final class RoomsClient {
             }
         }
         access.open()
+        protectFolder()
+        drafts.restore()
         await startOutbox()
         guard generation == latestGeneration else { return true }
         rooms.loadFirst()
@@ -218,6 +229,7 @@ public final class RoomsClient {
         _ = nextGeneration()
         // The app may end, so moves that wait for the next position of a drag wait no longer.
         for board in boards.values { board.sender.releaseMoves() }
+        drafts.keepAll()
         access.close()
         await order { await $0.stop() }
     }
@@ -238,6 +250,7 @@ public final class RoomsClient {
         let boards = Array(boards.values)
         let (conversations, rooms) = (Array(open.values), rooms)
         let (receipts, tokens, outbox) = (backing.receipts, tokens, outbox)
+        drafts.keepAll()
         let mayAsk = access.isAllowed
         let timeForRefresh = min(Self.timeForRefresh, limit / 4)
         var isOutOfTime = false
@@ -334,24 +347,13 @@ public final class RoomsClient {
         relay.stream(bufferingNewest: limit)
     }
 
-    /// Reconnects at once when a better network is available, without a pause and before a dead connection is noticed.
-    private func watchPaths() {
-        guard watchingPaths == nil else { return }
-        watchingPaths = Task { [weak self, paths] in
-            for await _ in paths.improvements() {
-                // Only the socket is retained during the call, so that the client can be released.
-                guard let socket = self?.socket, !Task.isCancelled else { return }
-                await socket.useBetterNetwork()
-            }
-        }
-    }
-
     deinit {
         // Messages and board changes that are not sent yet stay on disk for the next client. It writes the same files,
         // so this client must stop writing them.
         watchingPaths?.cancel()
         access.close()
-        Task { [socket, outbox, boards, receipts = backing.receipts] in
+        Task { [socket, outbox, boards, drafts, receipts = backing.receipts] in
+            await drafts.end()
             await outbox.stop()
             for board in boards.values { await board.end() }
             await receipts.removeAll()

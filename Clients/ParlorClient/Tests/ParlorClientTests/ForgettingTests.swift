@@ -21,7 +21,7 @@ struct ForgettingTests {
 
     @Test("the data of everybody whose sign-out was interrupted is deleted, and nobody else's")
     func interrupted() throws {
-        let folders = ["outbox", "cache", "rooms", "boards"]
+        let folders = ["outbox", "cache", "rooms", "boards", "receipts", "drafts"]
         for person in ["ada", "ben", "cy"] {
             for folder in folders { try keep("\(person)/\(folder)/file.json") }
         }

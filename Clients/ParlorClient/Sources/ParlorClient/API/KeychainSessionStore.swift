@@ -45,7 +45,7 @@
             return try lock.withLock(body)
         }
 
-        private var query: [CFString: Any] {
+        private func query(_ account: String) -> [CFString: Any] {
             var query: [CFString: Any] = [
                 kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: account,
                 // On macOS, access groups and the time of access apply only in this keychain.
@@ -55,20 +55,33 @@
             return query
         }
 
-        public func load() throws -> KeptSessions {
-            var query = query
+        /// Returns the stored sessions; none if nothing is stored, or if this version cannot decode it. Such data stays
+        /// until ``save(_:)`` sets it aside.
+        public func load() throws -> KeptSessions { KeptSessions(decoding: try data()) ?? KeptSessions() }
+
+        private func data() throws -> Data? {
+            var query = self.query(account)
             query[kSecReturnData] = true
             var found: CFTypeRef?
             let status = SecItemCopyMatching(query as CFDictionary, &found)
-            if status == errSecItemNotFound { return KeptSessions() }
+            if status == errSecItemNotFound { return nil }
             guard status == errSecSuccess, let data = found as? Data else { throw Failure(status: status) }
-            // Data that this version cannot decode counts as no session.
-            return (try? JSONDecoder().decode(KeptSessions.self, from: data)) ?? KeptSessions()
+            return data
         }
 
+        /// Replaces the stored sessions. Data that this version cannot decode is kept, under the account's name with
+        /// `.unreadable` appended.
         public func save(_ sessions: KeptSessions) throws {
+            if let stored = try data(), KeptSessions(decoding: stored) == nil {
+                try write(stored, account + ".unreadable")
+            }
+            try write(JSONEncoder().encode(sessions), account)
+        }
+
+        private func write(_ data: Data, _ account: String) throws {
+            let query = self.query(account)
             let values: [CFString: Any] = [
-                kSecValueData: try JSONEncoder().encode(sessions),
+                kSecValueData: data,
                 kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
             ]
             var status = SecItemUpdate(query as CFDictionary, values as CFDictionary)

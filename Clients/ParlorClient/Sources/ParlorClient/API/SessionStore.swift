@@ -37,6 +37,13 @@ public struct KeptSessions: Codable, Equatable, Sendable {
         self.current = current
         self.ending = ending
     }
+
+    /// - Returns: nil for nil, and for data that this version cannot decode.
+    init?(decoding data: Data?) {
+        // `try?`: only the store of a newer version, or damage, has other data.
+        guard let data, let kept = try? JSONDecoder().decode(Self.self, from: data) else { return nil }
+        self = kept
+    }
 }
 
 /// A session whose person has signed out, but whose end the server has not confirmed.
@@ -60,28 +67,37 @@ public struct FileSessionStore: SessionStore {
 
     public init(url: URL) { self.url = url }
 
-    /// Returns the stored sessions; none if the file is missing, or if this version cannot decode it.
+    /// Returns the stored sessions; none if the file is missing, or if this version cannot decode it. Such a file stays
+    /// until ``save(_:)`` sets it aside.
     ///
     /// - Throws: the file system's error, if the file cannot be read now. It may hold a session, so returning none
     ///   would sign the person out.
-    public func load() throws -> KeptSessions {
-        let data: Data
+    public func load() throws -> KeptSessions { KeptSessions(decoding: try data()) ?? KeptSessions() }
+
+    private func data() throws -> Data? {
         do {
-            data = try Data(contentsOf: url)
+            return try Data(contentsOf: url)
         } catch CocoaError.fileReadNoSuchFile {
-            return KeptSessions()
+            return nil
         }
-        return (try? JSONDecoder().decode(KeptSessions.self, from: data)) ?? KeptSessions()
     }
 
     public func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
         try FileLock(url: url.appendingPathExtension("lock")).withLock(body)
     }
 
+    /// Replaces the stored sessions. A file that this version cannot decode is kept, with `.unreadable` appended to its
+    /// name.
     public func save(_ sessions: KeptSessions) throws {
         try FileManager.default.createDirectory(
             at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-        let data = try JSONEncoder().encode(sessions)
+        if let stored = try data(), KeptSessions(decoding: stored) == nil {
+            try write(stored, to: url.appendingPathExtension("unreadable"))
+        }
+        try write(JSONEncoder().encode(sessions), to: url)
+    }
+
+    private func write(_ data: Data, to url: URL) throws {
         // The draft gets its permissions before a token is written. The rename then replaces the old file as a whole.
         let draft = url.appendingPathExtension("new")
         guard

@@ -348,6 +348,7 @@ public final class Conversation {
         }
         switch event {
         case .messageNew(let message) where message.roomID == roomID:
+            reader.noteArrival(of: message)
             typists.end(message.senderID)
             showTypists()
         case .typing(roomID, let userID, let isTyping):
@@ -366,14 +367,14 @@ public final class Conversation {
 extension Conversation {
     /// Shows a message at once, and sends it now or when the server can be reached. White space around it is removed.
     ///
-    /// - Returns: the item's id. It is nil, and nothing is sent, if nothing is left of the text or the room is gone.
-    ///   ``failure`` says whether the room is gone.
+    /// - Returns: the item's id. It is nil, and nothing is sent, if nothing is left of the text, if it is too long
+    ///   (``MessageText/canBeSent(_:)``), or if the room is gone, as ``failure`` then says. Such a text has to stay in
+    ///   its field.
     @discardableResult
     public func send(_ text: String) -> MessageItem.ID? {
-        let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !text.isEmpty, !timeline.isEnded else { return nil }
+        guard MessageText.canBeSent(text), !timeline.isEnded else { return nil }
         typing.stopped()
-        return sending.send(text)
+        return sending.send(MessageText.sent(text))
     }
 
     /// Sends a failed message again, under the same `tempID`.
@@ -387,6 +388,14 @@ extension Conversation {
     ///   Also false if the device cannot delete the message. The message has then failed with `not_discarded`.
     @discardableResult
     public func discard(_ id: MessageItem.ID) async -> Bool { await backing.outbox.discard(id, in: roomID) }
+
+    /// Discards a message that is not sent yet, so that its text can be edited.
+    ///
+    /// - Returns: its text; nil if it cannot be discarded, as ``discard(_:)`` says, or was discarded before.
+    public func takeBack(_ id: MessageItem.ID) async -> String? {
+        guard let text = items.last(where: { $0.id == id })?.pending?.text, await discard(id) else { return nil }
+        return text
+    }
 
     /// Deletes one of the person's own messages for everyone. It disappears when the server has confirmed the deletion.
     /// Does nothing if the server has not stored the message.
@@ -412,13 +421,13 @@ extension Conversation {
     ///
     /// Unread messages of others that stay for half a second are marked as read. While the room loads, the half second
     /// starts again, because new pages push items across the screen.
-    public func noteVisible(_ items: some Sequence<MessageItem>) { if isEntered { reader.noteVisible(items) } }
+    public func noteVisible(_ items: some Sequence<MessageItem>) { if isEntered { reader.noteVisible(Array(items)) } }
 
     /// Notes that items left the screen. A row calls it when it disappears.
     public func noteHidden(_ items: some Sequence<MessageItem>) { reader.noteHidden(items) }
 
     /// Sets the items that are on the screen, for an interface that always draws the whole screen.
-    public func setVisible(_ items: some Sequence<MessageItem>) { if isEntered { reader.setVisible(items) } }
+    public func setVisible(_ items: some Sequence<MessageItem>) { if isEntered { reader.setVisible(Array(items)) } }
 
     /// Marks all messages of the room as read, for example for a button. It fetches older messages that are not loaded,
     /// which may take several requests.

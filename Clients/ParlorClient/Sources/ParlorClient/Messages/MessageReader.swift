@@ -6,8 +6,12 @@ import Foundation
 final class MessageReader {
     /// Returns the number of unread messages in the whole room, according to the room list; nil if unknown.
     var unreadCount: @MainActor () -> Int? = { nil }
+    /// Called with `VisibleMessages.end(of:at:)`.
+    var onEnd: @MainActor (Set<String>?) -> Void = { _ in }
     private var visible = VisibleMessages()
     private var reading: Task<Void, Never>?
+    /// The time in which the screen draws messages that have arrived.
+    private let drawing: DelayedWork
     private let roomID: String
     private let timeline: Timeline
     private let loading: Loading
@@ -18,29 +22,52 @@ final class MessageReader {
         self.timeline = timeline
         self.loading = loading
         self.backing = backing
+        drawing = DelayedWork(backing.clock)
     }
 
     /// Notes that items appeared on the screen.
-    func noteVisible(_ items: some Sequence<MessageItem>) {
-        visible.show(unreadIDs(of: items), at: backing.clock.now)
+    func noteVisible(_ items: [MessageItem]) {
+        visible.show(items, unread: unreadIDs(of: items), at: backing.clock.now)
+        noteEnd()
         readLater()
     }
 
     /// Notes that items left the screen.
-    func noteHidden(_ items: some Sequence<MessageItem>) { visible.hide(items.compactMap { $0.message?.id }) }
+    func noteHidden(_ items: some Sequence<MessageItem>) {
+        visible.hide(items)
+        noteEnd()
+    }
 
     /// Sets the items that are on the screen.
-    func setVisible(_ items: some Sequence<MessageItem>) {
-        let ids = unreadIDs(of: items)
-        visible.hideAll(but: Set(ids))
-        visible.show(ids, at: backing.clock.now)
-        readLater()
+    func setVisible(_ items: [MessageItem]) {
+        visible.hideAll(but: items, unread: unreadIDs(of: items))
+        noteVisible(items)
     }
+
+    /// Notes that a message has arrived. If the end of the messages is on the screen, the message has some time to be
+    /// drawn there.
+    func noteArrival(of message: Message) {
+        guard visible.isAtEnd, message.senderID != timeline.store.ownID else { return }
+        visible.arrive(message.id, at: backing.clock.now)
+        waitForDrawing()
+    }
+
+    private func waitForDrawing() {
+        guard visible.isDrawing else { return }
+        drawing.start(after: .seconds(VisibleMessages.drawingTime)) { [weak self] in
+            self?.noteEnd()
+            self?.waitForDrawing()
+        }
+    }
+
+    private func noteEnd() { onEnd(visible.end(of: timeline.items, at: backing.clock.now)) }
 
     func stop() {
         reading?.cancel()
         reading = nil
-        visible.removeAll()
+        drawing.cancel()
+        visible = VisibleMessages()
+        onEnd(nil)
     }
 
     /// Marks all messages of the room as read, also those that are not loaded.

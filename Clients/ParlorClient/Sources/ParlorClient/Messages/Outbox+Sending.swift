@@ -6,7 +6,12 @@ extension Outbox {
     }
 
     private func sendAll(in roomID: String) async {
-        while !isStopped, let message = firstQueued(in: roomID) {
+        while !isStopped, let entry = firstQueued(in: roomID) {
+            let message = entry.message
+            if clock.now.timeIntervalSince(entry.retriedAt ?? message.createdAt) > Self.maxAge {
+                await setState(.failed(.tooOld), of: message.tempID, in: roomID)
+                continue
+            }
             await setState(.sent, of: message.tempID, in: roomID)
             let connection = connections
             let answer = await answer(to: message, in: roomID)
@@ -79,7 +84,7 @@ extension Outbox {
         queues[roomID]?.pause = nil
     }
 
-    private func firstQueued(in roomID: String) -> PendingMessage? {
-        queues[roomID]?.entries.first { $0.message.state == .queued }?.message
+    private func firstQueued(in roomID: String) -> OutboxEntry? {
+        queues[roomID]?.entries.first { $0.message.state == .queued }
     }
 }

@@ -24,7 +24,7 @@ public enum OutboxChange: Equatable, Sendable {
 /// connection, or for a pause that doubles up to ``Settings/longestPause``. If the server asks for a pause, the message
 /// waits for that time. The room's other messages wait behind it. If the server permanently refuses a message, that
 /// message fails and later ones are still sent, so a text that is too long does not block its room. A retried message
-/// is sent before later ones that still wait.
+/// is sent before later ones that still wait. A message that could not be sent for a day fails with `too_old`.
 public actor Outbox {
     /// The settings of an outbox.
     public struct Settings: Sendable {
@@ -59,6 +59,9 @@ public actor Outbox {
         /// True if a new connection ends the wait; false if the server has set the time.
         let endsOnConnection: Bool
     }
+
+    /// The age in seconds from which a message is not sent by itself. What was written yesterday may not be true today.
+    static let maxAge: TimeInterval = 24 * 60 * 60
 
     let server: any MessageServer
     let clock: any ClientClock
@@ -156,6 +159,7 @@ public actor Outbox {
         takeOverKept()
         guard !isStopped, let index = index(of: tempID, in: roomID) else { return false }
         if queues[roomID]?.entries[index].message.state.isFailed == true {
+            queues[roomID]?.entries[index].retriedAt = clock.now
             await setState(.queued, of: tempID, in: roomID)
         }
         queues[roomID]?.pause?.task.cancel()

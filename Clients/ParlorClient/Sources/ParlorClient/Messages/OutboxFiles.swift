@@ -23,6 +23,7 @@ struct OutboxFiles: Sendable {
         var roomID: String
         var number: Int
         var message: PendingMessage
+        var retriedAt: Date?
     }
 
     /// Returns all stored messages by room, in the order typed. Files that are broken or of another format are set
@@ -41,7 +42,9 @@ struct OutboxFiles: Sendable {
                         code: "foreign_format", message: "format \(contents.format), number \(contents.number)")
                 }
                 rooms[contents.roomID, default: []].append(
-                    OutboxEntry(message: contents.message, number: contents.number, isKept: true))
+                    OutboxEntry(
+                        message: contents.message, number: contents.number, isKept: true,
+                        retriedAt: contents.retriedAt))
             } catch {
                 let kept = try files.setAside(key)
                 let roomID = key.lastIndex(of: "/").map { String(key[..<$0]) } ?? key
@@ -52,7 +55,9 @@ struct OutboxFiles: Sendable {
     }
 
     func write(_ entry: OutboxEntry, of roomID: String) throws {
-        let contents = Contents(format: Self.format, roomID: roomID, number: entry.number, message: entry.message)
+        let contents = Contents(
+            format: Self.format, roomID: roomID, number: entry.number, message: entry.message,
+            retriedAt: entry.retriedAt)
         try files.write(JSONEncoder().encode(contents), of: Self.key(entry, roomID), isForced: isForced)
     }
 
@@ -68,4 +73,6 @@ struct OutboxEntry: Sendable {
     var number: Int
     /// True if it has a file.
     var isKept: Bool
+    /// The last time that the person retried it.
+    var retriedAt: Date?
 }

@@ -7,7 +7,8 @@ public struct PendingMessage: Hashable, Sendable, Identifiable {
         case queued
         /// It is sent, but not answered yet.
         case sent
-        /// The server refuses it, or the disk failed to store or delete it. It stays until it is retried or discarded.
+        /// The server refuses it, the disk failed to store or delete it, or it is too old. It stays until it is retried
+        /// or discarded.
         case failed(SendFailure)
 
         var isFailed: Bool {
@@ -34,8 +35,8 @@ public struct PendingMessage: Hashable, Sendable, Identifiable {
 
 /// The reason why a message or a board change is not sent, unless the person retries.
 public struct SendFailure: Error, Codable, Hashable, Sendable {
-    /// A server's code from docs/api.md, `not_kept` or `not_discarded` if this device's disk failed, or `stopped`
-    /// after ``Outbox/stop()``.
+    /// A server's code from docs/api.md, `not_kept` or `not_discarded` if this device's disk failed, `too_old` for a
+    /// message that could not be sent for a day, or `stopped` after ``Outbox/stop()``.
     public var code: String
     /// A text for a person.
     public var message: String
@@ -44,6 +45,8 @@ public struct SendFailure: Error, Codable, Hashable, Sendable {
         self.code = code
         self.message = message
     }
+
+    static let tooOld = SendFailure(code: "too_old", message: "This was written over a day ago, and is not sent yet.")
 }
 
 extension PendingMessage: Codable {

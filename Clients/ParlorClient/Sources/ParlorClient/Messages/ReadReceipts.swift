@@ -22,6 +22,16 @@ public actor ReadReceipts {
         public init() {}
     }
 
+    /// What has become of receipts, by the ids of their messages.
+    enum Change: Sendable {
+        /// They are on their way to the server.
+        case collected([String])
+        /// The server has them.
+        case sent([String])
+        /// The server refuses them for good.
+        case refused([String])
+    }
+
     /// The server's maximum of ids in one request.
     private static let callLimit = 500
     /// Refusals after which receipts are dropped: the person is not in the room, or the server will never
@@ -62,6 +72,8 @@ public actor ReadReceipts {
     private let random: @Sendable () -> Double
     /// Each room's unsent ids; nil to keep them in memory only.
     private let files: RoomFiles?
+    /// Receives each change, with the room's id, in order. Receipts of an earlier run are not among those collected.
+    private let onChange: (@Sendable (Change, String) -> Void)?
     private var rooms: [String: PendingReceipts] = [:]
     /// True once the files of an earlier run were read.
     private var isRestored = false
@@ -81,9 +93,11 @@ public actor ReadReceipts {
 
     init(
         server: any MessageServer, clock: any ClientClock, settings: Settings, files: RoomFiles?,
-        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        onChange: (@Sendable (Change, String) -> Void)? = nil
     ) {
         self.random = random
+        self.onChange = onChange
         self.server = server
         self.clock = clock
         self.settings = settings
@@ -92,7 +106,9 @@ public actor ReadReceipts {
 
     /// Adds messages of others that the person has read. Those that were added before are ignored.
     public func add(_ messageIDs: [String], in roomID: String) {
-        guard collect(messageIDs, in: roomID) else { return }
+        let new = collect(messageIDs, in: roomID)
+        guard !new.isEmpty else { return }
+        onChange?(.collected(new), roomID)
         let firstAt = rooms[roomID]?.firstAt ?? clock.now
         rooms[roomID]?.firstAt = firstAt
         if rooms[roomID]?.isPaused == true { return }
@@ -100,10 +116,10 @@ public actor ReadReceipts {
         wait(for: max(.zero, min(settings.pause, left)), in: roomID)
     }
 
-    /// - Returns: false if none of them is new.
-    private func collect(_ messageIDs: [String], in roomID: String) -> Bool {
+    /// - Returns: those that are new.
+    private func collect(_ messageIDs: [String], in roomID: String) -> [String] {
         let new = messageIDs.filter { seen[$0] == nil }
-        guard !new.isEmpty, !isRemoved else { return false }
+        guard !new.isEmpty, !isRemoved else { return [] }
         let backoff = Backoff(from: settings.retryPause, upTo: settings.longestPause)
         var pending = rooms[roomID] ?? PendingReceipts(retryingWith: backoff)
         for id in new {
@@ -111,7 +127,7 @@ public actor ReadReceipts {
             pending.add(id)
         }
         rooms[roomID] = pending
-        return true
+        return new
     }
 
     /// Sends all receipts now, and returns when each request has succeeded or failed. Call it when a room is left, or
@@ -217,9 +233,11 @@ public actor ReadReceipts {
             do {
                 try await server.markRead(Array(ids), in: roomID)
                 drop(ids.count, in: roomID)
+                onChange?(.sent(Array(ids)), roomID)
                 rooms[roomID]?.backoff.reset()
             } catch ClientFailure.refused(let refusal) where Self.finalCodes.contains(refusal.code) {
                 drop(ids.count, in: roomID)
+                onChange?(.refused(Array(ids)), roomID)
             } catch {
                 failure = ClientFailure(error)
             }

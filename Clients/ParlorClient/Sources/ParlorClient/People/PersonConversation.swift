@@ -287,7 +287,7 @@ public final class PersonConversation {
     /// Shows a message at once, and sends it as ``Conversation/send(_:)`` does.
     ///
     /// - Parameter roomID: one of ``rooms``; nil for ``targetRoomID``.
-    /// - Returns: the item's id; nil if nothing is left of the text, or if the two share no such room.
+    /// - Returns: the item's id; nil if the text cannot be sent, or if the two share no such room.
     @discardableResult
     public func send(_ text: String, in roomID: String? = nil) -> Item.ID? {
         guard let roomID = roomID ?? targetRoomID, let conversation = conversation(of: roomID) else { return nil }
@@ -317,6 +317,9 @@ public final class PersonConversation {
     /// Discards a message that is not sent yet, as ``Conversation/discard(_:)`` does.
     @discardableResult
     public func discard(_ id: Item.ID) async -> Bool { await opened[id.roomID]?.discard(id.itemID) ?? false }
+
+    /// Discards a message that is not sent yet, and returns its text, as ``Conversation/takeBack(_:)`` does.
+    public func takeBack(_ id: Item.ID) async -> String? { await opened[id.roomID]?.takeBack(id.itemID) }
 
     /// Deletes one of the person's own messages for everyone, as ``Conversation/delete(_:)`` does.
     ///

@@ -19,6 +19,9 @@ public final class RoomCountManager {
     }
 
     /// The shown counts by room. It has only the person's rooms.
+    ///
+    /// Messages that the person is reading are not counted: those whose receipt is on its way to the server, and those
+    /// that arrive while the newest message is on the screen.
     public private(set) var rooms: [String: RoomCount] = [:]
     private nonisolated let state: Guarded<State>
     private nonisolated let clock: any ClientClock
@@ -36,8 +39,18 @@ public final class RoomCountManager {
     /// The number of unseen elements in all rooms.
     public var unseenElements: Int { rooms.values.reduce(0) { $0 + $1.unseenElements } }
 
-    /// Returns the newest count of a room, which may not be shown yet; nil if the room is not one of the person's.
+    /// Returns the newest count of a room as the server has it, which may not be shown yet. It includes messages that
+    /// the person is reading, unlike the shown one. It is nil if the room is not one of the person's.
     public nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
+
+    /// Returns the newest count that is to be shown: without the messages that the person is reading.
+    nonisolated func shownCount(of roomID: String) -> RoomCount? { state.withLock { $0.counts.shownCount(of: roomID) } }
+
+    nonisolated func noteEnd(_ unread: Set<String>?, of roomID: String) { change { $0.noteEnd(unread, of: roomID) } }
+
+    nonisolated func note(_ receipts: ReadReceipts.Change, in roomID: String) {
+        change { $0.note(receipts, in: roomID) }
+    }
 
     nonisolated func isOpen(_ roomID: String) -> Bool { state.withLock { $0.counts.isOpen(roomID) } }
 
@@ -92,7 +105,7 @@ public final class RoomCountManager {
     /// Shows changes until there are no more.
     private func show() async {
         while let counts = takeChanges() {
-            rooms = counts
+            if rooms != counts { rooms = counts }
             // Only a cancellation would end the sleep early, and nothing cancels it.
             try? await clock.sleep(for: Self.interval)
         }
@@ -102,7 +115,7 @@ public final class RoomCountManager {
         state.withLock { state in
             state.isShowing = state.counts.version != state.shownVersion
             state.shownVersion = state.counts.version
-            return state.isShowing ? state.counts.rooms : nil
+            return state.isShowing ? state.counts.shown : nil
         }
     }
 }

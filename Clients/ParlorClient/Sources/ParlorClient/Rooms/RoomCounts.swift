@@ -10,20 +10,34 @@
 /// - The badges of plugins come from the server alone. ``RoomCount/hasUnread`` takes them into account.
 /// - Others' messages are unread until the server changes the count. Each is counted once, whether the event
 ///   to the room, the one to everyone, or both arrive.
+/// - Messages that the person is reading are left out of ``shown``: those whose receipt is on its way to the server, and
+///   those that arrive while the end of the room's messages is on the screen.
 /// - A room that was not loaded is not one of the person's. Its events are ignored.
 ///
 /// The type has no side effects. What events lack, such as the element count in a replay, comes with the next answer.
 public struct RoomCounts: Sendable {
     /// The person whose counts they are.
     public let userID: String
-    /// The counts by room.
+    /// The counts by room, as the server has them.
     public private(set) var rooms: [String: RoomCount] = [:]
-    /// Rises with each change of `rooms`.
+    /// The counts by room, without the messages that the person is reading.
+    public var shown: [String: RoomCount] {
+        var shown = rooms
+        for id in Set(receipts.keys).union(ends.keys) { shown[id] = shownCount(of: id) }
+        return shown
+    }
+    /// Rises with each change of `rooms` and `shown`.
     public private(set) var version = 0
     private var notes: [String: Notes] = [:]
     private var open: Set<String> = []
     /// The open rooms in which something unseen was marked as seen here. The server may not know that.
     private var zeroed: Set<String> = []
+    /// The rooms whose newest message is on the screen, with the messages that have arrived there since. Their receipts
+    /// are not on their way yet.
+    private var ends: [String: Set<String>] = [:]
+    /// The messages whose receipts are on their way, by room. The value is true once the server has the receipt, and
+    /// its new count is still to come.
+    private var receipts: [String: [String: Bool]] = [:]
 
     /// What is known of a room's events.
     private struct Notes: Sendable {
@@ -74,6 +88,7 @@ public struct RoomCounts: Sendable {
             if missingFields.contains(.others) { count.keepOthers(of: known) }
         }
         count.unseenElements = unseen(count.unseenElements, in: room.id)
+        if !missingFields.contains(.messages) { dropCounted(in: room.id) }
         // Unless the answer lacks the message counts, it has counted all messages up to its last one.
         let counted = missingFields.contains(.messages) ? nil : room.lastMessage?.id
         notes[room.id, default: Notes()].messages.skip(through: counted ?? "")
@@ -90,6 +105,7 @@ public struct RoomCounts: Sendable {
     /// Removes a room that is not the person's any more.
     public mutating func forget(_ roomID: String) {
         leave(roomID)
+        (ends[roomID], receipts[roomID]) = (nil, nil)
         drop(roomID)
     }
 
@@ -137,7 +153,10 @@ public struct RoomCounts: Sendable {
             // In a replay, no `:global` event follows. The element count then comes with an answer.
             countUnseen(element.id, by: element.createdBy, in: element.roomID)
         case .elementsChangedGlobal(let change): return apply(change)
+        case .messagesRead(let roomID, userID, let ids, _):
+            noteCounted(ids, in: roomID)
         case .badges(let roomID, let badges, let hasUnread):
+            dropCounted(in: roomID)
             let elements = unseen(badges.elements, in: roomID)
             change(roomID) { count in
                 count = RoomCount(elements: count.elements, badges: badges, hasUnread: hasUnread)
@@ -184,6 +203,7 @@ public struct RoomCounts: Sendable {
 
     private mutating func countMessage(_ id: String, from senderID: String, in roomID: String) {
         guard senderID != userID, notes[roomID]?.messages.insert(id) == true else { return }
+        ends[roomID]?.insert(id)
         change(roomID) { $0.unreadMessages += 1 }
     }
 
@@ -207,5 +227,61 @@ public struct RoomCounts: Sendable {
     private mutating func set(_ count: RoomCount, of roomID: String) {
         guard rooms.updateValue(count, forKey: roomID) != count else { return }
         version += 1
+    }
+}
+
+// The messages that the person is reading.
+extension RoomCounts {
+    /// Notes whether the end of a room's messages is on the screen.
+    ///
+    /// - Parameter unread: the unread messages on the screen; nil if the newest message is not there. Of the messages
+    ///   that have arrived, only these are still left out of ``shown``.
+    mutating func noteEnd(_ unread: Set<String>?, of roomID: String) {
+        changeShown(roomID) { counts in
+            counts.ends[roomID] = unread.map { $0.intersection(counts.ends[roomID] ?? []) }
+        }
+    }
+
+    mutating func note(_ receipts: ReadReceipts.Change, in roomID: String) {
+        changeShown(roomID) { counts in
+            switch receipts {
+            case .collected(let ids):
+                counts.ends[roomID]?.subtract(ids)
+                for id in ids { counts.receipts[roomID, default: [:]][id] = false }
+            case .sent(let ids):
+                for id in ids where counts.receipts[roomID]?[id] != nil { counts.receipts[roomID]?[id] = true }
+            case .refused(let ids):
+                for id in ids { counts.receipts[roomID]?[id] = nil }
+            }
+        }
+    }
+
+    func shownCount(of roomID: String) -> RoomCount? {
+        guard var count = rooms[roomID] else { return nil }
+        let read = (ends[roomID]?.count ?? 0) + (receipts[roomID]?.count ?? 0)
+        count.unreadMessages = max(0, count.unreadMessages - read)
+        return count
+    }
+
+    /// Notes that the server counts messages as read. Until its new count comes, they are subtracted here.
+    private mutating func noteCounted(_ ids: [String], in roomID: String) {
+        changeShown(roomID) { counts in
+            for id in ids {
+                let isSent = counts.receipts[roomID]?.removeValue(forKey: id) != nil
+                guard counts.ends[roomID]?.remove(id) != nil || isSent else { continue }
+                counts.change(roomID) { $0.unreadMessages = max(0, $0.unreadMessages - 1) }
+            }
+        }
+    }
+
+    /// Drops the receipts that are part of a count which the server has just sent.
+    private mutating func dropCounted(in roomID: String) {
+        changeShown(roomID) { $0.receipts[roomID] = $0.receipts[roomID]?.filter { !$0.value } }
+    }
+
+    private mutating func changeShown(_ roomID: String, _ body: (inout RoomCounts) -> Void) {
+        let before = shownCount(of: roomID)
+        body(&self)
+        if shownCount(of: roomID) != before { version += 1 }
     }
 }

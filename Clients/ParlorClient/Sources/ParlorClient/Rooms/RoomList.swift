@@ -218,6 +218,15 @@ public final class RoomList {
         shown.show()
     }
 
+    /// Notes whether the end of a room's messages is on the screen, and which unread ones are.
+    func noteEnd(_ unread: Set<String>?, of roomID: String) {
+        counts.noteEnd(unread, of: roomID)
+        shown.showSoon(roomID)
+    }
+
+    /// Notes that counts of a room have changed.
+    func noteCounts(of roomID: String) { shown.showSoon(roomID) }
+
     /// Call this before the room is left on the server. The room counts as open until ``leave(_:)``.
     public func beginLeaving(_ roomID: String) {
         leaving[roomID] = false
@@ -275,7 +284,9 @@ public final class RoomList {
             return shown.showSoon(roomID)
         }
         // A replayed event may have been applied before, and old badges would undo later ones.
-        let isOld = isCatchingUp && event.isRepeated
+        var isOld = isCatchingUp && event.isRepeated
+        // Each receipt counts once, so a repetition changes nothing.
+        if case .messagesRead = event { isOld = false }
         let isDoubtful = !isOld && doubts.note(event, counts, shown.store, now: clock.now)
         let isIncomplete = !isOld && counts.apply(event) || isDoubtful
         guard let roomID = shown.store.apply(event, now: clock.now) else { return }

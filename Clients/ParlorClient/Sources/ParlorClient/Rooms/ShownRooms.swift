@@ -93,7 +93,7 @@ final class ShownRooms {
     }
 
     private func takeCounts(of roomID: String) {
-        guard let count = counts.latest(of: roomID) else { return }
+        guard let count = counts.shownCount(of: roomID) else { return }
         store.change(roomID) { room in
             room.elementCount = count.elements
             room.badges = Room.Badges(

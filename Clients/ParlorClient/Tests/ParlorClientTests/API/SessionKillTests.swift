@@ -184,6 +184,26 @@ struct SessionKillTests {
         #expect(throws: (any Error).self) { try FileSessionStore(url: temporary.url).load() }
     }
 
+    @Test("a session file that this version cannot decode is not lost: a newer version finds it, even after a sign-in")
+    func foreignFile() throws {
+        let temporary = TemporaryFolder()
+        let url = temporary.url.appending(path: "ada.json")
+        let store = FileSessionStore(url: url)
+        let foreign = Data(#"{"format":2,"sessions":[]}"#.utf8)
+        try foreign.write(to: url)
+        #expect(try store.load() == KeptSessions())
+        #expect(try Data(contentsOf: url) == foreign)
+        for expiry in [1, 2] {
+            let sessions = KeptSessions(
+                current: Session(
+                    token: "t", expiresAt: Date(timeIntervalSince1970: TimeInterval(expiry)), refreshToken: "r",
+                    user: Person(id: "u", username: "ada")))
+            try store.save(sessions)
+            #expect(try store.load() == sessions)
+            #expect(try Data(contentsOf: temporary.url.appending(path: "ada.json.unreadable")) == foreign)
+        }
+    }
+
     @Test("after random kills and network faults, a session is alive, or has ended as requested")
     func chaos() async throws {
         for seed in Seeds.first(40) { try await run(seed: seed) }

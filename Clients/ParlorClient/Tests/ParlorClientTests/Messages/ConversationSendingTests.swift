@@ -54,6 +54,29 @@ extension ConversationTests {
         await until { conversation.items.shown == ["m1", "m2"] }
     }
 
+    @Test("a text over the limit is not taken, and one at the limit is, counted as the server counts")
+    func tooLong() async throws {
+        await enter(page([1]))
+        // A flag has two Unicode scalars.
+        let longest = String(repeating: "x", count: MessageText.limit - 2) + "\u{1F1EB}\u{1F1F7}"
+        #expect(MessageText.count(of: " \(longest)\n") == MessageText.limit)
+        #expect(conversation.send(longest + "x") == nil)
+        #expect(conversation.items.shown == ["m1"])
+        #expect(conversation.send(" \(longest)\n") == "t1")
+        await server.expect(.send(longest, tempID: "t1"), .message(sample(2, from: "me", tempID: "t1")))
+    }
+
+    @Test("a refused message is taken back to be edited, once")
+    func takenBack() async {
+        await enter(page([1]))
+        conversation.send("a")
+        await server.expect(.send("a", tempID: "t1"), .failure(refusal("invalid_field")))
+        await until { conversation.items.last?.pending?.state.isFailed == true }
+        #expect(await conversation.takeBack("t1") == "a")
+        #expect(conversation.items.shown == ["m1"])
+        #expect(await conversation.takeBack("t1") == nil)
+    }
+
     @Test("a message that the disk refuses has failed, also on the next visit, and can be sent again")
     func fullDisk() async throws {
         await enter(page([1]))

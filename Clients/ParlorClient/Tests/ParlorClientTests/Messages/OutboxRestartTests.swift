@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Foundation
 import ParlorClientTesting
 import Testing
@@ -43,6 +44,43 @@ extension OutboxTests {
         await server.expect(request("a"), stored(1, "a"))
         await server.expect(request("b"), stored(2, "b"))
         await server.answer(unanswered, stored(1, "a"))
+    }
+
+    @Test("a message that could not be sent for a day fails, and is sent only if the person retries it")
+    func tooOld() async throws {
+        let day: Duration = .seconds(24 * 60 * 60)
+        let first = makeOutbox()
+        for id in ["a", "b", "c"] { try await first.append(typed(id), in: "room") }
+        await server.expect(request("a"), .failure(offline))
+        await clock.untilSleeping(1)
+        await first.stop()
+        await clock.advance(by: day + .seconds(1))
+
+        let second = makeOutbox()
+        _ = try await second.start()
+        let new = PendingMessage(tempID: "new", text: "text of new", createdAt: clock.now)
+        try await second.append(new, in: "room")
+        await server.expect(request("new"), stored(1, "new"))
+        await TestClock.settle()
+        let failed = await second.messages(in: "room").prefix(3).map(\.state)
+        #expect(failed == Array(repeating: .failed(.tooOld), count: 3))
+        #expect(await second.discard("b", in: "room"))
+        #expect(await second.retry("c", in: "room"))
+        let unanswered = await server.next()
+        #expect(unanswered.request == request("c"))
+        await second.stop()
+        await server.answer(unanswered, .failure(offline))
+
+        await clock.advance(by: day - .milliseconds(500))
+        let third = makeOutbox()
+        _ = try await third.start()
+        await server.expect(request("c"), .failure(offline))
+        await clock.untilSleeping(1)
+        await clock.advance(by: day)
+        await lookUntil { await third.messages(in: "room").last?.state.isFailed == true }
+        await server.expectNoCall()
+        #expect(await third.messages(in: "room").map(\.tempID) == ["a", "c"])
+        #expect(await third.messages(in: "room").map(\.state) == [.failed(.tooOld), .failed(.tooOld)])
     }
 
     @Test("a broken file, or one of another format, is set aside and reported, and the others are sent")

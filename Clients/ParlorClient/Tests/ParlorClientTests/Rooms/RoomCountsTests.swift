@@ -1,6 +1,7 @@
 import Foundation
-import ParlorClient
 import Testing
+
+@testable import ParlorClient
 
 @Suite("RoomCounts")
 struct RoomCountsTests {
@@ -186,6 +187,34 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"] == RoomCount(elements: 4, unreadMessages: 1))
         counts.apply(Given.newGlobal("m9"))
         #expect(counts.rooms["r"]?.unreadMessages == 2)
+    }
+
+    @Test("a message whose receipt is on its way is not shown, in whatever order the server's events follow")
+    func receipts() {
+        let read = RoomEvent.messagesRead(roomID: "r", userID: "me", messageIDs: ["m1"], readAt: Given.start)
+        let badges = RoomEvent.badges(roomID: "r", badges: .init(messages: 4), hasUnread: true)
+        for events in [[read, badges], [badges, read], [badges]] {
+            var counts = counts(Given.room("r", badges: .init(messages: 5)))
+            counts.note(.collected(["m1"]), in: "r")
+            #expect(counts.shown["r"]?.unreadMessages == 4 && counts.rooms["r"]?.unreadMessages == 5)
+            counts.note(.sent(["m1"]), in: "r")
+            #expect(counts.shown["r"]?.unreadMessages == 4)
+            for event in events {
+                counts.apply(event)
+                #expect(counts.shown["r"]?.unreadMessages == 4)
+            }
+            #expect(counts.rooms["r"]?.unreadMessages == 4)
+        }
+    }
+
+    @Test("a message whose receipt is refused is unread again, and so is one after a count that lacks the receipt")
+    func refusedReceipts() {
+        var counts = counts(Given.room("r", badges: .init(messages: 5)))
+        counts.note(.collected(["m1", "m2"]), in: "r")
+        counts.load([Given.room("r", badges: .init(messages: 5))])
+        #expect(counts.shown["r"]?.unreadMessages == 3)
+        counts.note(.refused(["m1"]), in: "r")
+        #expect(counts.shown["r"]?.unreadMessages == 4)
     }
 
     @Test("the version rises with each change, and only then")
