@@ -8,8 +8,8 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
     public enum State: Hashable, Sendable {
         /// It waits for its turn, or for the connection.
         case queued
-        /// It is sent, but not answered yet.
-        case sent
+        /// It is on its way: the server has not answered yet.
+        case sending
         /// The server has stored it.
         case stored
         /// Everyone else has read it.
@@ -78,7 +78,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         case .pending(let pending):
             switch pending.state {
             case .queued: .queued
-            case .sent: .sent
+            case .sent: .sending
             case .failed(let failure): .failed(failure)
             }
         }
