@@ -9,7 +9,7 @@ import Observation
 ///
 /// ``items`` has all messages of these rooms from the first shown one on. Rooms with more people are left out.
 ///
-/// ``RoomsClient/openConversation(with:)`` makes one; ``close()`` ends it.
+/// ``RoomsClient/openConversation(with:)`` makes one. ``close()`` or its release ends it.
 @MainActor
 @Observable
 public final class PersonConversation {
@@ -54,10 +54,10 @@ public final class PersonConversation {
     /// the same.
     public var targetRoomID: String? { chosenRoomID ?? typingRoomID ?? rooms.first?.id }
 
-    @ObservationIgnored private var opened: [String: Conversation] = [:]
+    @ObservationIgnored private var handles: [String: OpenRoom] = [:]
+    private var opened: [String: Conversation] { handles.mapValues(\.conversation) }
     @ObservationIgnored private let list: RoomList
-    @ObservationIgnored private let openRoom: (Room) -> Conversation
-    @ObservationIgnored private let closeRoom: (Conversation) async -> Void
+    @ObservationIgnored private let openRoom: (Room) -> OpenRoom
     /// The room in which the signed-in person has begun to type.
     private var typingRoomID: String?
     /// The number of messages to show at least.
@@ -73,15 +73,13 @@ public final class PersonConversation {
 
     init(
         with person: Person, in list: RoomList, pageSize: Int, clock: any ClientClock,
-        openRoom: @escaping (Room) -> Conversation,
-        closeRoom: @escaping (Conversation) async -> Void
+        openRoom: @escaping (Room) -> OpenRoom
     ) {
         self.person = person
         self.list = list
         self.pageSize = pageSize
         self.clock = clock
         self.openRoom = openRoom
-        self.closeRoom = closeRoom
         wanted = pageSize
         follow()
     }
@@ -93,9 +91,9 @@ public final class PersonConversation {
         guard !isClosed else { return }
         isClosed = true
         filling?.cancel()
-        let conversations = opened.values
-        opened = [:]
-        for conversation in conversations { await closeRoom(conversation) }
+        let rooms = handles.values
+        handles = [:]
+        for room in rooms { await room.closeAndKeep() }
     }
 
     // MARK: Following
@@ -113,7 +111,8 @@ public final class PersonConversation {
                 _ = (conversation.version, conversation.hasOlder, conversation.isVerified)
                 _ = (conversation.failure, conversation.typistIDs, conversation.isFetched)
             }
-        } onChange: {
+        } onChange: { [weak self] in
+            // Both closures capture it weakly: otherwise the outer one would keep a dropped chat until the next change.
             Task { @MainActor [weak self] in
                 if let self, round == current { follow() }
             }
@@ -128,10 +127,7 @@ public final class PersonConversation {
         let ids = Set(shared.map(\.id))
         if let typingRoomID, !ids.contains(typingRoomID) { self.typingRoomID = nil }
         if let chosenRoomID, !ids.contains(chosenRoomID) { self.chosenRoomID = nil }
-        for (roomID, conversation) in opened where !ids.contains(roomID) {
-            opened[roomID] = nil
-            Task { await closeRoom(conversation) }
-        }
+        handles = handles.filter { ids.contains($0.key) }
         let needed = openNeeded()
         let isComplete = list.isLoaded && needed.isEmpty && opened.values.allSatisfy(\.isVerified)
         let from = completeFrom(besides: Set(needed.map(\.id)))
@@ -158,7 +154,7 @@ public final class PersonConversation {
         // What is being loaded may be enough.
         let isLoading = opened.values.contains { !$0.isFetched && $0.failure == nil }
         let count = isLoading ? 0 : Self.maxOpening
-        for room in needed.prefix(count) { opened[room.id] = openRoom(room) }
+        for room in needed.prefix(count) { _ = open(room) }
         return Array(needed.dropFirst(count))
     }
 
@@ -252,8 +248,7 @@ public final class PersonConversation {
     private func extend() async -> Bool {
         let last = opened.filter(\.value.hasOlder).max { first(in: $0.value) < first(in: $1.value) }?.value
         if let room = unopened.first, last.map({ first(in: $0) <= latest(in: room) }) ?? true {
-            let conversation = openRoom(room)
-            opened[room.id] = conversation
+            let conversation = open(room)
             follow()
             return await isLoaded(conversation)
         }
@@ -360,8 +355,12 @@ public final class PersonConversation {
     private func conversation(of roomID: String) -> Conversation? {
         if let conversation = opened[roomID] { return conversation }
         guard !isClosed, let room = rooms.first(where: { $0.id == roomID }) else { return nil }
-        let conversation = openRoom(room)
-        opened[roomID] = conversation
-        return conversation
+        return open(room)
+    }
+
+    private func open(_ room: Room) -> Conversation {
+        let handle = openRoom(room)
+        handles[room.id] = handle
+        return handle.conversation
     }
 }

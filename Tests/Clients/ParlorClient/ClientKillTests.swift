@@ -145,7 +145,8 @@ private final class KillWorld {
             network.setAirplaneMode(true)
             await lookUntil { client.connection != .connected }
             let room = try #require(client.rooms[roomID])
-            let (conversation, board) = (client.open(room), client.openBoard(room))
+            let conversation = client.openConversation(room)
+            let board = client.openBoard(of: conversation)
             for text in texts { conversation.send(text) }
             notes += 1
             board.create(type: "note", content: ["text": .string("note")])

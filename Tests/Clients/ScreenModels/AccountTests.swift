@@ -74,7 +74,7 @@ struct AccountTests {
         await client.enterForeground()
         await until { client.connection == .ended(.signedOut) }
         #expect(!account.isSignedIn)
-        let conversation = client.open(try #require(client.rooms[room]))
+        let conversation = client.openConversation(try #require(client.rooms[room]))
         conversation.send("Still there?")
 
         try await account.logIn(username: "ada", password: "correct horse")
