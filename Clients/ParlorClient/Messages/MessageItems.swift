@@ -132,3 +132,17 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
         return low
     }
 }
+
+extension MessageItems {
+    /// Returns how many items at the start are surely the same in both: those in equal chunks.
+    func sharedStart(with other: MessageItems) -> Int {
+        zip(chunks, other.chunks).prefix { $0 == $1 }.reduce(0) { $0 + $1.0.count }
+    }
+
+    /// Returns how many items at the end are surely the same in both.
+    func sharedEnd(with other: MessageItems) -> Int {
+        guard pending == other.pending else { return 0 }
+        return zip(chunks.reversed(), other.chunks.reversed()).prefix { $0 == $1 }
+            .reduce(pending.count) { $0 + $1.0.count }
+    }
+}
