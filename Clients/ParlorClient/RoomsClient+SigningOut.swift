@@ -20,7 +20,7 @@ extension RoomsClient {
         // between, the next start deletes the data, but the person is still signed in, and has to sign out again. If the
         // app ends later, nobody is signed in, so no client starts: `forgetSignedOut(in:)` then deletes the data.
         noteToBeForgotten()
-        let signedOut = await attempt { try await tokens.signOut(device: deviceToken) }
+        let signedOut = await attempt { try await tokens.signOut(device: device.token) }
         await order { await $0.stop() }
         await backing.receipts.removeAll()
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }

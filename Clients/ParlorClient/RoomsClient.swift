@@ -6,10 +6,7 @@ import Observation
 /// Every update of the socket arrives here, in order. The client passes it to the ``rooms``, the boards and the open
 /// conversations, and each event to the readers of ``events(bufferingNewest:)``.
 ///
-/// ```swift
-/// let client = RoomsClient(server: address, user: session.user, tokens: tokens, folder: folder)
-/// await client.start()
-/// ```
+/// ``ParlorAccount/client`` is one.
 @MainActor
 @Observable
 public final class RoomsClient {
@@ -52,8 +49,7 @@ public final class RoomsClient {
     @ObservationIgnored let folder: URL
     /// Deletes a file or a folder. Tests replace it.
     @ObservationIgnored package var removeFile: (URL) throws -> Void = { try FileManager.default.removeItem(at: $0) }
-    /// The token that the app registered last, in hexadecimal.
-    @ObservationIgnored private(set) var deviceToken: String?
+    @ObservationIgnored let device: DeviceRegistration
     @ObservationIgnored let roomCache: RoomListCache
     @ObservationIgnored let log: ClientLog
     @ObservationIgnored let conversationSettings: Conversation.Settings
@@ -105,6 +101,7 @@ public final class RoomsClient {
             server: server, transport: sockets, tokens: tokens, clock: clock,
             deliver: { await eventRelay.client?.take($0.update, cursor: $0.cursor) })
         stoppableAPI = RoomsAPI(transport: access, tokens: access)
+        device = DeviceRegistration(api: stoppableAPI, clock: clock, log: settings.log)
         let connection = ServerConnection(api: stoppableAPI, socket: socket)
         let mark = SignOutMark(in: folder)
         self.user = user
@@ -298,14 +295,13 @@ public final class RoomsClient {
 
     // MARK: Notifications
 
-    /// Registers this device for the person's push notifications, until they sign out.
+    /// Registers this device for the person's push notifications, until they sign out. Returns at once; the request is
+    /// made while the client is connected, and repeated until the server answers.
     ///
-    /// - Parameter token: the device token from the system. Register the token again at each launch.
-    /// - Throws: `ClientFailure` or `CancellationError`.
-    public func registerDevice(_ token: Data, environment: PushEnvironment) async throws {
+    /// - Parameter token: the device token from the system.
+    package func registerDevice(_ token: Data, environment: PushEnvironment) {
         let text = token.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-        deviceToken = text
-        try await api.registerDevice(token: text, environment: environment)
+        device.use(text, environment, isConnected: connection == .connected)
     }
 
     func nextGeneration() -> Int {
@@ -375,6 +371,7 @@ public final class RoomsClient {
         case .disconnected(let failure):
             isBehind = true
             connection = Connection(endedBy: failure)
+            if failure == .signedOut { device.noteSessionEnd() }
         case .recovered: isBehind = false
         case .refusedRoom, .joined: break
         case .event(let event): relay.send(event)
@@ -388,6 +385,7 @@ public final class RoomsClient {
             await backing.cache.keep(caughtUp, stores: emptyStores(for: caughtUp))
         }
         if update == .connected {
+            device.register()
             await outbox.noteConnection()
             // The stored messages may be readable now: the device may have been locked before.
             await startOutbox()

@@ -21,6 +21,8 @@ public actor SessionTokens: TokenProvider {
     let accounts: AccountsAPI
     let clock: any ClientClock
     let log: ClientLog
+    /// The person whose session was stored at the start; nil if nobody was signed in.
+    nonisolated let restoredUser: Person?
     private let store: any SessionStore
     private let makeAttemptID: @Sendable () -> String
     /// Returns a number from 0 up to 1.
@@ -58,6 +60,7 @@ public actor SessionTokens: TokenProvider {
     ) throws {
         kept = try store.load()
         stored = kept.current
+        restoredUser = kept.current?.user
         self.store = store
         self.accounts = accounts
         self.clock = clock
@@ -84,6 +87,7 @@ public actor SessionTokens: TokenProvider {
     ) {
         kept = KeptSessions(current: session)
         stored = session
+        restoredUser = session?.user
         store = ClosureSessionStore(session, onChange: onChange)
         self.accounts = accounts
         self.clock = clock

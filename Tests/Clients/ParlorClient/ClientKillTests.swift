@@ -114,7 +114,8 @@ private final class KillWorld {
         tokens = try Self.makeTokens(app, clock)
         await tokens.use(try server.makeSession(of: ada))
         try await start()
-        try await client?.registerDevice(Data([1]), environment: .production)
+        client?.registerDevice(Data([1]), environment: .production)
+        await lookUntil { server.devices(of: ada.id) == ["01"] }
     }
 
     private static func makeTokens(_ app: KillableApp, _ clock: TestClock) throws -> SessionTokens {
