@@ -1,7 +1,7 @@
 extension RoomsClient {
     /// Opens a room for one screen, and clears its element badge.
     ///
-    /// The conversation first shows cached messages, and the server's as soon as it answers. After ``signOut()`` the
+    /// The conversation first shows cached messages, and the server's as soon as it answers. After a sign-out the
     /// room stays empty.
     ///
     /// - Returns: a new object for each call. The room closes when it is closed or released.
@@ -13,7 +13,7 @@ extension RoomsClient {
     /// So a notification can open a cached room without a network.
     ///
     /// - Throws: `ClientFailure`: `refused` with `room_not_found` if the person is not in the room, `signedOut` after
-    ///   ``signOut()``, or the failure of the fetch. `CancellationError`.
+    ///   a sign-out, or the failure of the fetch. `CancellationError`.
     public func open(roomID: String) async throws -> OpenRoom { open(try await room(roomID)) }
 
     /// Returns a room by its id. It is looked up as in ``open(roomID:)``, but not opened.

@@ -12,7 +12,7 @@ extension RoomsClient {
     /// - Throws: the error of the file system, or of the tokens' store, after everything else is done. A repeated call
     ///   completes what is left: it deletes the data, and stores the end of this client's session. It does not sign out
     ///   anybody who has signed in since. The start of the next client with this folder deletes the data, too.
-    public func signOut() async throws {
+    package func signOut() async throws {
         isSignedOut = true
         _ = nextGeneration()
         access.close()

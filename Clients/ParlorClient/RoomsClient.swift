@@ -25,13 +25,13 @@ public final class RoomsClient {
     public let user: Person
     /// The person's rooms.
     public let rooms: RoomList
-    /// The HTTP calls, for requests of the app itself. They also work after ``stop()``. After ``signOut()``, and while
+    /// The HTTP calls, for requests of the app itself. They also work after ``stop()``. After a sign-out, and while
     /// somebody else is signed in, they fail with `signedOut`.
     @ObservationIgnored public let api: RoomsAPI
     /// The socket, for events of the app itself.
     @ObservationIgnored public let socket: RoomsSocket
     /// The messages that are not sent yet.
-    @ObservationIgnored public let outbox: Outbox
+    @ObservationIgnored package let outbox: Outbox
     @ObservationIgnored let backing: Conversation.Backing
     @ObservationIgnored let boardFiles: BoardFiles
     @ObservationIgnored var boards: [String: Board] = [:]
@@ -64,7 +64,7 @@ public final class RoomsClient {
     @ObservationIgnored var screens: [String: Int] = [:]
     /// Counts the calls that start or stop the client, so that a superseded one can be noticed.
     @ObservationIgnored private var latestGeneration = 0
-    /// True after ``signOut()``, which is final: this client starts nothing any more.
+    /// True after a sign-out, which is final: this client starts nothing any more.
     @ObservationIgnored var isSignedOut = false
     /// True once the stored messages have been read.
     @ObservationIgnored private var isOutboxRead = false
@@ -76,14 +76,14 @@ public final class RoomsClient {
     /// - Parameters:
     ///   - server: the server's address, `https://…` or `http://…`.
     ///   - user: the person who is signed in with the tokens.
-    ///   - tokens: a ``SessionTokens``, unless the app signs in elsewhere.
+    ///   - tokens: a ``SessionTokens``, unless a test has others.
     ///   - http: the transport of requests; by default a ``URLSessionTransport``.
     ///   - sockets: the transport of the socket; by default WebSockets, and HTTP long-polling where they do not get
     ///     through.
     ///   - folder: a folder for unsent messages and board changes, and for cached rooms, messages and boards. Each
     ///     person on each server needs a folder of their own, which only one client uses at a time.
     ///   - paths: reports changes of the device's networks; by default the system does, where it can.
-    public init(
+    package init(
         server: URL, user: Person, tokens: any TokenProvider, http: (any HTTPTransport)? = nil,
         sockets: (any SocketTransport)? = nil, clock: any ClientClock = SystemClock(), folder: URL,
         paths: (any NetworkPaths)? = nil, settings: Settings = Settings()
@@ -154,13 +154,13 @@ public final class RoomsClient {
     /// Shows the cached rooms, connects, and stays connected until ``stop()``. It also sends the messages and board
     /// changes that an earlier run of the app has left unsent.
     ///
-    /// Returns without waiting for the connection. Does nothing after ``signOut()``.
+    /// Returns without waiting for the connection. Does nothing after a sign-out.
     ///
     /// If the app ended during a sign-out, the person's remaining data is deleted first. If that fails, nothing starts:
     /// ``connection`` is `ended` with the code `not_forgotten`, and the next start tries again.
     ///
-    /// ``start()``, ``stop()``, ``enterBackground(within:)``, ``enterForeground()`` and ``signOut()`` may be called in
-    /// any order, also before an earlier call has returned. The last call decides.
+    /// ``start()``, ``stop()``, ``enterBackground(within:)``, ``enterForeground()`` and ``ParlorAccount/signOut()``
+    /// may be called in any order, also before an earlier call has returned. The last call decides.
     public func start() async {
         if isSignedOut { return }
         await start(nextGeneration())
@@ -283,7 +283,7 @@ public final class RoomsClient {
     ///
     /// A connection that has been silent for too long is replaced. A list of rooms that is older than
     /// ``RoomList/freshness`` is fetched again; this returns when that request has ended. Does nothing after
-    /// ``signOut()``.
+    /// a sign-out.
     public func enterForeground() async {
         if isSignedOut { return }
         let generation = nextGeneration()

@@ -103,7 +103,7 @@ public final class Board {
     // MARK: Updates
 
     /// Applies an update of the socket. Events of other rooms are ignored.
-    public func apply(_ update: SocketUpdate) {
+    package func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting: break
         case .connected:

@@ -4,7 +4,7 @@ extension Conversation {
     /// Applies an update of the socket. Call it with every update, in order.
     ///
     /// It ignores events of other rooms, and all events while the room is not entered.
-    public func apply(_ update: SocketUpdate) {
+    package func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting: break
         case .event(let event): apply(event)
@@ -36,7 +36,7 @@ extension Conversation {
     }
 
     /// Applies an event of the server. It ignores events of other rooms.
-    public func apply(_ event: RoomEvent) {
+    package func apply(_ event: RoomEvent) {
         guard isEntered else { return }
         if event.messageRoomID == roomID {
             eventCount += 1

@@ -13,7 +13,7 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
     private(set) var storedCount = 0
     var pending: [MessageItem] = []
 
-    public init() {}
+    package init() {}
 
     public var startIndex: Int { 0 }
     public var endIndex: Int { storedCount + pending.count }

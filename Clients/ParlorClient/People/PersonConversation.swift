@@ -12,18 +12,18 @@ import Observation
 /// ``RoomsClient/openConversation(with:)`` makes one. ``close()`` or its release ends it.
 @MainActor
 @Observable
-public final class PersonConversation {
+package final class PersonConversation {
     /// A message, and its room.
-    public struct Item: Hashable, Sendable, Identifiable {
-        public struct ID: Hashable, Sendable {
-            public let roomID: String
-            public let itemID: MessageItem.ID
+    package struct Item: Hashable, Sendable, Identifiable {
+        package struct ID: Hashable, Sendable {
+            package let roomID: String
+            package let itemID: MessageItem.ID
         }
 
-        public let roomID: String
-        public let item: MessageItem
+        package let roomID: String
+        package let item: MessageItem
 
-        public var id: ID { ID(roomID: roomID, itemID: item.id) }
+        package var id: ID { ID(roomID: roomID, itemID: item.id) }
     }
 
     /// The shortest pause before messages that could not be fetched are fetched again.
@@ -33,26 +33,26 @@ public final class PersonConversation {
     /// The leeway for a room's time, in seconds, because the server may have cut that time to the second.
     private static let timeLeeway: TimeInterval = 1
 
-    public let person: Person
+    package let person: Person
     /// The messages by the server's time, then the person's own that are not sent yet.
-    public private(set) var items: [Item] = []
+    package private(set) var items: [Item] = []
     /// The rooms that only the two people share. The room in which a message was sent or deleted last comes first.
-    public private(set) var rooms: [Room] = []
+    package private(set) var rooms: [Room] = []
     /// True if there are older messages.
-    public private(set) var hasOlder = false
-    public private(set) var isLoadingOlder = false
+    package private(set) var hasOlder = false
+    package private(set) var isLoadingOlder = false
     /// True if everything shown comes from the server, and every change arrives as an event.
-    public private(set) var isVerified = false
+    package private(set) var isVerified = false
     /// The reason why the last fetch failed in one of the rooms; nil if it succeeded in all.
-    public private(set) var failure: ClientFailure?
+    package private(set) var failure: ClientFailure?
     /// True while ``person`` types in one of the open rooms.
-    public private(set) var isTyping = false
+    package private(set) var isTyping = false
     /// The room that the app has chosen for messages; nil for the first of ``rooms``.
-    public var chosenRoomID: String?
+    package var chosenRoomID: String?
 
     /// The room in which ``send(_:in:)`` puts a message; nil without a room. While the signed-in person types, it stays
     /// the same.
-    public var targetRoomID: String? { chosenRoomID ?? typingRoomID ?? rooms.first?.id }
+    package var targetRoomID: String? { chosenRoomID ?? typingRoomID ?? rooms.first?.id }
 
     @ObservationIgnored private var handles: [String: OpenRoom] = [:]
     private var opened: [String: Conversation] { handles.mapValues(\.conversation) }
@@ -87,7 +87,7 @@ public final class PersonConversation {
     /// Closes the rooms. Call it when the screen is closed. Messages that are not sent yet are still sent.
     ///
     /// Returns when the messages are cached, without waiting for the server.
-    public func close() async {
+    package func close() async {
         guard !isClosed else { return }
         isClosed = true
         filling?.cancel()
@@ -209,7 +209,7 @@ public final class PersonConversation {
     /// Shows older messages, a page at least. On an error it sets ``failure``.
     ///
     /// Does nothing if there are none, or if they are already being loaded.
-    public func loadOlder() async {
+    package func loadOlder() async {
         guard hasOlder, !isLoadingOlder, !isClosed else { return }
         isLoadingOlder = true
         defer { isLoadingOlder = false }
@@ -284,7 +284,7 @@ public final class PersonConversation {
     /// - Parameter roomID: one of ``rooms``; nil for ``targetRoomID``.
     /// - Returns: the item's id; nil if nothing is left of the text, or if the two share no such room.
     @discardableResult
-    public func send(_ text: String, in roomID: String? = nil) -> Item.ID? {
+    package func send(_ text: String, in roomID: String? = nil) -> Item.ID? {
         guard let roomID = roomID ?? targetRoomID, let conversation = conversation(of: roomID) else { return nil }
         let itemID = conversation.send(text)
         typingRoomID = nil
@@ -294,49 +294,49 @@ public final class PersonConversation {
 
     /// Notes that the person changed the text. The message will go to the present ``targetRoomID``, also if a message
     /// comes in another room meanwhile.
-    public func typed() {
+    package func typed() {
         guard let roomID = targetRoomID, let conversation = conversation(of: roomID) else { return }
         typingRoomID = roomID
         conversation.typed()
     }
 
     /// Notes that the text is empty again, or no longer edited.
-    public func stoppedTyping() {
+    package func stoppedTyping() {
         if let typingRoomID { opened[typingRoomID]?.stoppedTyping() }
         typingRoomID = nil
     }
 
     /// Sends a failed message again, as ``Conversation/retry(_:)`` does.
-    public func retry(_ id: Item.ID) async { await opened[id.roomID]?.retry(id.itemID) }
+    package func retry(_ id: Item.ID) async { await opened[id.roomID]?.retry(id.itemID) }
 
     /// Discards a message that is not sent yet, as ``Conversation/discard(_:)`` does.
     @discardableResult
-    public func discard(_ id: Item.ID) async -> Bool { await opened[id.roomID]?.discard(id.itemID) ?? false }
+    package func discard(_ id: Item.ID) async -> Bool { await opened[id.roomID]?.discard(id.itemID) ?? false }
 
     /// Deletes one of the person's own messages for everyone, as ``Conversation/delete(_:)`` does.
     ///
     /// - Throws: `ClientFailure` or `CancellationError`; `room_not_found` also if the chat no longer shows the room.
-    public func delete(_ id: Item.ID) async throws {
+    package func delete(_ id: Item.ID) async throws {
         guard let conversation = opened[id.roomID] else { throw ClientFailure.roomGone }
         try await conversation.delete(id.itemID)
     }
 
     /// Notes that items appeared on the screen, as ``Conversation/noteVisible(_:)`` does.
-    public func noteVisible(_ items: some Sequence<Item>) {
+    package func noteVisible(_ items: some Sequence<Item>) {
         for (roomID, items) in Dictionary(grouping: items, by: \.roomID) {
             opened[roomID]?.noteVisible(items.map(\.item))
         }
     }
 
     /// Notes that items left the screen, as ``Conversation/noteHidden(_:)`` does.
-    public func noteHidden(_ items: some Sequence<Item>) {
+    package func noteHidden(_ items: some Sequence<Item>) {
         for (roomID, items) in Dictionary(grouping: items, by: \.roomID) {
             opened[roomID]?.noteHidden(items.map(\.item))
         }
     }
 
     /// Sets the items that are on the screen, as ``Conversation/setVisible(_:)`` does.
-    public func setVisible(_ items: some Sequence<Item>) {
+    package func setVisible(_ items: some Sequence<Item>) {
         let groups = Dictionary(grouping: items, by: \.roomID)
         for (roomID, conversation) in opened { conversation.setVisible((groups[roomID] ?? []).map(\.item)) }
     }
@@ -344,7 +344,7 @@ public final class PersonConversation {
     /// Marks all messages of all ``rooms`` as read, as ``Conversation/markAllRead()`` does.
     ///
     /// - Throws: `ClientFailure` or `CancellationError`.
-    public func markAllRead() async throws {
+    package func markAllRead() async throws {
         for room in rooms where opened[room.id] != nil || list.counts.latest(of: room.id)?.unreadMessages != 0 {
             try await conversation(of: room.id)?.markAllRead()
         }

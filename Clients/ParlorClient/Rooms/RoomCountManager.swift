@@ -23,7 +23,7 @@ public final class RoomCountManager {
     private nonisolated let state: Guarded<State>
     private nonisolated let clock: any ClientClock
 
-    public nonisolated init(for userID: String, clock: any ClientClock) {
+    package nonisolated init(for userID: String, clock: any ClientClock) {
         state = Guarded(State(counts: RoomCounts(for: userID)))
         self.clock = clock
     }
@@ -37,7 +37,7 @@ public final class RoomCountManager {
     public var unseenElements: Int { rooms.values.reduce(0) { $0 + $1.unseenElements } }
 
     /// Returns the newest count of a room, which may not be shown yet; nil if the room is not one of the person's.
-    public nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
+    package nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
 
     nonisolated func isOpen(_ roomID: String) -> Bool { state.withLock { $0.counts.isOpen(roomID) } }
 
@@ -46,7 +46,7 @@ public final class RoomCountManager {
     /// - Parameters:
     ///   - overtaken: the rooms that events have changed since the request. They stay as they are.
     ///   - degraded: the answer's `degraded` services. Their known counts stay as they are.
-    public nonisolated func load(
+    package nonisolated func load(
         _ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []
     ) {
         change { $0.load(answer, keeping: overtaken, degraded: degraded) }
@@ -55,28 +55,30 @@ public final class RoomCountManager {
     /// Applies an answer with one room.
     ///
     /// - Parameter degraded: the answer's `degraded` services. Their known counts stay as they are.
-    public nonisolated func load(_ room: Room, degraded: [String] = []) { change { $0.load(room, degraded: degraded) } }
+    package nonisolated func load(_ room: Room, degraded: [String] = []) {
+        change { $0.load(room, degraded: degraded) }
+    }
 
     /// Removes a room that is not the person's any more.
-    public nonisolated func forget(_ roomID: String) { change { $0.forget(roomID) } }
+    package nonisolated func forget(_ roomID: String) { change { $0.forget(roomID) } }
 
     /// Applies an event.
     ///
     /// - Returns: true if the room has to be fetched, because earlier events were missed or are late.
     @discardableResult
-    public nonisolated func apply(_ event: RoomEvent) -> Bool { change { $0.apply(event) } }
+    package nonisolated func apply(_ event: RoomEvent) -> Bool { change { $0.apply(event) } }
 
     /// Notes that events may have been missed: all rooms have to be loaded again.
-    public nonisolated func noteAbsence() { change { $0.noteAbsence() } }
+    package nonisolated func noteAbsence() { change { $0.noteAbsence() } }
 
     /// Opens the room, and marks its elements as seen.
-    public nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
+    package nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
 
     /// Closes the room. Later elements of others are unseen. Call it after the room was also left on the server.
     ///
     /// - Returns: true if the room has to be fetched, because the server may not know that elements were seen.
     @discardableResult
-    public nonisolated func leave(_ roomID: String) -> Bool { change { $0.leave(roomID) } }
+    package nonisolated func leave(_ roomID: String) -> Bool { change { $0.leave(roomID) } }
 
     private nonisolated func change<Result: Sendable>(_ body: @Sendable (inout RoomCounts) -> Result) -> Result {
         let (result, begins) = state.withLock { state in

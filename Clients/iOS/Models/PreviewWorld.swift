@@ -6,7 +6,7 @@
     /// A server in memory and Ada's client, for previews. Ada has some rooms.
     @MainActor
     final class PreviewWorld {
-        let server = ScriptedServer(clock: SystemClock())
+        let server = ScriptedServer()
         let ada: Person
         let ben: Person
         let client: RoomsClient

@@ -149,7 +149,7 @@ struct ClientLogTests {
         await lookUntil { client.connection != .connected }
         await connect(client)
         // What is not the server's answer, and has a text in it.
-        device.interceptNextRequests(2, with: HTTPResponse(status: 200, body: Data("secret".utf8)))
+        device.interceptNextRequests(2, with: Data("secret".utf8))
         _ = try? await client.api.me()
         await lookUntil { entries.texts(.boards).count == 2 && entries.texts(.messages).count == 2 }
         let latest = await tokens.session

@@ -90,13 +90,13 @@ struct RoomsClientRecoveryTests {
     func intercepted(status: Int) async throws {
         await connect()
         server.expireTokens()
-        device.interceptNextRequests(3, with: HTTPResponse(status: status, body: Data("<html>".utf8)))
+        device.interceptNextRequests(3, with: Data("<html>".utf8), status: status)
         await lookUntil { client.connection != .connected }
         await clock.advance(by: .seconds(60))
         await lookUntil { client.connection == .connected }
         let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.isVerified }
-        device.interceptNextRequests(with: HTTPResponse(status: status, body: Data("<html>".utf8)))
+        device.interceptNextRequests(with: Data("<html>".utf8), status: status)
         device.loseNextRequests()
         conversation.send("Hello")
         await lookUntil { conversation.items.last?.state == .queued }
