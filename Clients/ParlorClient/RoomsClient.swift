@@ -15,8 +15,10 @@ public final class RoomsClient {
     /// True if the last connection uses HTTP long-polling, because WebSockets do not get through, as behind some
     /// proxies. Events are still live, but slower.
     public private(set) var isPolling = false
-    /// The files of unsent messages that could not be read. They are set aside, and their messages are not sent.
-    public private(set) var failures: [OutboxFailure] = []
+    /// The files of unsent messages that this version of the library cannot read. They are set aside, for support or a
+    /// newer version, and their messages are not sent.
+    public var setAside: [URL] { failures.map(\.keptAt) }
+    private(set) var failures: [OutboxFailure] = []
     /// The reason why the device cannot read the messages that are not sent yet; nil if it can. While this is set, new
     /// messages are not stored either: they fail with this text, and can be retried.
     public private(set) var outboxFailure: String?
