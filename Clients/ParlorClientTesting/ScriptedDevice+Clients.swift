@@ -26,8 +26,8 @@ extension ScriptedDevice {
         of person: Person, folder: URL, settings: RoomsClient.Settings = RoomsClient.Settings()
     ) -> RoomsClient {
         RoomsClient(
-            server: Self.address, user: person, tokens: ScriptedTokens(of: person, on: server), http: self, sockets: self,
-            clock: server.clock, folder: folder, settings: settings)
+            server: Self.address, user: person, tokens: ScriptedTokens(of: person, on: server), http: self,
+            sockets: self, clock: server.clock, folder: folder, settings: settings)
     }
 
     /// It is never contacted, because the device is the network.

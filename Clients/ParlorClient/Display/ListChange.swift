@@ -59,7 +59,8 @@ where Items.Element: Identifiable & Equatable, Items.Element.ID: Sendable {
             guard one == other else { break }
             start += 1
         }
-        for (one, other) in zip(old.dropLast(end).reversed(), new.dropLast(end).reversed()) where start + end < shorter {
+        let ends = zip(old.dropLast(end).reversed(), new.dropLast(end).reversed())
+        for (one, other) in ends where start + end < shorter {
             guard one == other else { break }
             end += 1
         }

@@ -2,11 +2,8 @@ import Observation
 
 /// The counts of all rooms, for views.
 ///
-/// Any thread may `apply` events and read ``latest(of:)``. The shown counts, ``rooms``, belong to the main
-/// actor. They change at most once in 100 ms: the first change is shown at once, and those that follow it are
-/// shown together.
-///
-/// A ``RoomList`` updates its own manager. Without a list, `load` the rooms, and then `apply` the events in order.
+/// The shown counts, ``rooms``, belong to the main actor. They change at most once in 100 ms: the first change is shown
+/// at once, and those that follow it are shown together.
 @MainActor @Observable
 public final class RoomCountManager {
     /// The shortest time between two changes of ``rooms``. People cannot follow faster ones.

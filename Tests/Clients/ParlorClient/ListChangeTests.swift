@@ -41,16 +41,16 @@ struct ListChangeTests {
         var list = items("abcdefghij")
         for _ in 0..<300 {
             var next = list.filter { _ in Int.random(in: 0..<6, using: &random) > 0 }
-            for letter in items("abcdefghijklmno") where !next.contains(where: { $0.id == letter.id }) && Bool.random(using: &random) {
+            for letter in items("abcdefghijklmno") where !next.contains(where: { $0.id == letter.id }) {
+                if Bool.random(using: &random) { continue }
                 next.insert(letter, at: Int.random(in: 0...next.count, using: &random))
             }
             if let index = next.indices.randomElement(using: &random) { next[index].version += 1 }
             if Bool.random(using: &random) { next.shuffle(using: &random) }
             let change = ListChange(from: list, to: next)
             var ids = list.map(\.id).filter { !change.removed.contains($0) && !change.moved.contains($0) }
-            for (index, item) in next.enumerated() where change.inserted.contains(item.id) || change.moved.contains(item.id) {
-                ids.insert(item.id, at: index)
-            }
+            let placed = Set(change.inserted + change.moved)
+            for (index, item) in next.enumerated() where placed.contains(item.id) { ids.insert(item.id, at: index) }
             #expect(ids == next.map(\.id))
             let before = Dictionary(uniqueKeysWithValues: list.map { ($0.id, $0) })
             #expect(change.updated == next.filter { item in before[item.id].map { $0 != item } ?? false }.map(\.id))
@@ -67,11 +67,12 @@ struct ListChangeTests {
             body(&store)
             return ListChange(from: before, to: store.items)
         }
-        let receipt = change { store in
-            store.apply(.messagesRead(roomID: "room", userID: "ada", messageIDs: ["m700"], readAt: Date(timeIntervalSince1970: 1)))
-        }
+        let read = RoomEvent.messagesRead(
+            roomID: "room", userID: "ada", messageIDs: ["m700"], readAt: Date(timeIntervalSince1970: 1))
+        let receipt = change { $0.apply(read) }
         #expect(receipt.updated.count == 1 && receipt.inserted + receipt.removed + receipt.moved == [])
-        let older = change { $0.merge(Page(items: (401...500).map { sample($0, from: "me") }, next: "401"), asked: .before(501)) }
+        let page = Page(items: (401...500).map { sample($0, from: "me") }, next: "401")
+        let older = change { $0.merge(page, asked: .before(501)) }
         #expect(older.inserted.count == 100 && older.updated + older.removed + older.moved == [])
         let deleted = change { $0.delete("m900") }
         #expect(deleted.removed.count == 1 && deleted.updated + deleted.inserted + deleted.moved == [])

@@ -160,8 +160,9 @@ struct ParlorAccountTests {
         "a link to a room of the server's web page opens the room, and no other link does",
         arguments: [
             ("https://chat.example/#/room/a%20b", "a b"), ("https://CHAT.example/#/room/r/board", "r"),
-            ("chat-app://open#/room/r", "r"), ("https://chat.example/#/rooms/r", nil), ("https://chat.example/#/room", nil),
-            ("https://other.example/#/room/r", nil), ("https://chat.example/room/r", nil),
+            ("chat-app://open#/room/r", "r"), ("https://chat.example/#/rooms/r", nil),
+            ("https://chat.example/#/room", nil), ("https://other.example/#/room/r", nil),
+            ("https://chat.example/room/r", nil),
         ])
     func links(link: String, room: String?) throws {
         let account = ParlorAccount(
