@@ -46,6 +46,7 @@ public final class ParlorAccount {
     @ObservationIgnored private let accounts: AccountsAPI
     @ObservationIgnored private let clearNotifications: @MainActor () async -> Void
     @ObservationIgnored private var tokens: SessionTokens?
+    @ObservationIgnored private var signingOut: Task<Void, any Error>?
     @ObservationIgnored private var device: (token: Data, environment: PushEnvironment)?
 
     /// Creates an account, and reads the stored session. Makes no request before ``enterForeground()``, except to end
@@ -199,6 +200,8 @@ public final class ParlorAccount {
     /// - Throws: the store's error if the stored session cannot be read.
     public func signIn(with session: Session) async throws {
         let tokens = try restore()
+        // It deletes the folder that the same person's next client uses.
+        _ = await signingOut?.result
         let isSomebodyElse = client?.user.id != session.user.id
         if isSomebodyElse {
             // No request of one person may be sent with another person's token.
@@ -218,14 +221,19 @@ public final class ParlorAccount {
     /// - Throws: the error of the file system or the store. The person is signed out all the same. The next launch, or
     ///   the next sign-in, completes what is left.
     public func signOut() async throws {
+        let task = signingOut ?? Task { try await signOutOnce() }
+        signingOut = task
+        try await task.value
+    }
+
+    private func signOutOnce() async throws {
+        defer { signingOut = nil }
         guard let client else { return }
         let result: Result<Void, any Error>
         do { result = .success(try await client.signOut()) } catch { result = .failure(error) }
         // A signed-out client cannot be started again, not even for the same person.
-        if self.client === client {
-            self.client = nil
-            await forgetNotifications()
-        }
+        self.client = nil
+        await forgetNotifications()
         try result.get()
     }
 

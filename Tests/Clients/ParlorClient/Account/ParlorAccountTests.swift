@@ -120,6 +120,20 @@ struct ParlorAccountTests {
         await second.stop()
     }
 
+    @Test("a sign-in during a sign-out waits for it, and gets a client of its own")
+    func signingInMeanwhile() async throws {
+        let account = makeAccount()
+        let first = try await signIn(account)
+        await until { first.connection == .connected }
+        let signingOut = Task { try await account.signOut() }
+        await lookUntil { first.isSignedOut }
+        try await account.signIn(username: "ada", password: "correct horse")
+        try await signingOut.value
+        #expect(account.client !== first)
+        await until { account.client?.connection == .connected }
+        await account.client?.stop()
+    }
+
     @Test("a sign-out that the disk refuses is an error, but nobody is signed in any more")
     func refusedSignOut() async throws {
         let account = makeAccount()
