@@ -6,7 +6,8 @@ import ParlorClient
 @MainActor @Observable
 final class RoomController {
     let roomID: String
-    let conversation: Conversation
+    var conversation: Conversation { opened.conversation }
+    @ObservationIgnored private let opened: OpenRoom
     @ObservationIgnored let client: RoomsClient
     @ObservationIgnored private let status: StatusLine
     @ObservationIgnored private let room: Room
@@ -17,7 +18,7 @@ final class RoomController {
     @ObservationIgnored private var isPlaced = false
     /// The first visible line of the board; nil while the messages are shown.
     var boardTop: Int?
-    /// The board. It is opened at its first use, and closed when the room is left.
+    /// The board, once it was used.
     @ObservationIgnored private(set) var liveBoard: Board?
 
     static let help =
@@ -28,7 +29,7 @@ final class RoomController {
         self.room = room
         self.client = client
         roomID = room.id
-        conversation = client.open(room)
+        opened = client.open(room)
         prompt.write(client.drafts[room.id])
     }
 
@@ -66,15 +67,13 @@ final class RoomController {
 
     /// Opens the board, unless it is open already. Events keep it up to date until the room is left.
     func openBoard() -> Board {
-        if let liveBoard { return liveBoard }
-        let board = client.openBoard(client.rooms[roomID] ?? room)
-        liveBoard = board
+        let board = opened.board
+        if liveBoard == nil { liveBoard = board }
         return board
     }
 
     func close() async {
-        if let liveBoard { await client.close(liveBoard) }
-        await client.close(conversation)
+        await opened.closeAndKeep()
     }
 
     private var board: TextScreen? {

@@ -3,23 +3,12 @@ import ParlorClient
 
 /// The stored data of one server: a folder for each person who has signed in. Only the owner of the files can read it.
 struct ServerFolder: Sendable {
-    private let url: URL
+    let url: URL
 
     init(_ options: ChatOptions) throws {
-        url = options.folder.appending(path: Self.name(of: options.server), directoryHint: .isDirectory)
+        url = options.folder.appending(path: options.server.serverFileName, directoryHint: .isDirectory)
         try FileManager.default.createDirectory(
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    }
-
-    /// Returns the name of a server's folder. No other server has the same name, so tokens are never sent to another
-    /// server. Spellings of one address (upper case, the standard port, a slash at the end) have the same name.
-    private static func name(of server: URL) -> String {
-        let scheme = server.scheme?.lowercased() ?? ""
-        let standardPort = scheme == "https" ? 443 : 80
-        let host = server.host(percentEncoded: true)?.lowercased() ?? ""
-        var path = server.path()
-        while path.hasSuffix("/") { path.removeLast() }
-        return "\(scheme)://\(host):\(server.port ?? standardPort)\(path)".fileName(plain: ".")
     }
 
     func folder(of person: Person) -> PersonFolder {

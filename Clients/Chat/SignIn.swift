@@ -86,8 +86,7 @@ struct SignIn {
         let (own, session, hold) = if let kept { kept } else { try await makeSession() }
         try folder.noteLast(session.user)
         let (failures, failed) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
-        let store = ReportingStore(folder: own) { failed.yield($0) }
-        let client = try client(of: session.user, in: own, keptIn: store)
+        let client = try client(keptIn: ReportingStore(folder: own) { failed.yield($0) })
         return Person(client: client, failures: failures, hold: hold)
     }
 
@@ -116,21 +115,20 @@ struct SignIn {
         guard let (own, session, hold) = try keptSession() else { return false }
         defer { withExtendedLifetime(hold) {} }
         if !options.discards {
-            let unsent = try await client(of: session.user, in: own, keptIn: own).unsentCount()
+            let unsent = try await client(keptIn: own).unsentCount()
             guard unsent == 0 else { throw Unsent(username: session.user.username, count: unsent) }
         }
         try folder.setAside(own)
         return true
     }
 
+    /// - Throws: `Nobody` if the store cannot be read, or has no session.
     @MainActor
-    private func client(of user: ParlorClient.Person, in own: PersonFolder, keptIn store: any SessionStore) throws
-        -> RoomsClient
-    {
-        let tokens = try SessionTokens(keptIn: store, accounts: accounts, clock: clock)
-        return RoomsClient(
-            server: options.server, user: user, tokens: tokens, http: http, sockets: sockets, clock: clock,
-            folder: own.url)
+    private func client(in own: PersonFolder, keptIn store: any SessionStore) throws -> RoomsClient {
+        let account = ParlorAccount(
+            server: options.server, store: store, folder: folder.url, http: http, sockets: sockets, clock: clock)
+        guard let client = account.client else { throw Nobody() }
+        return client
     }
 
     private func keptSession() throws -> Own? {

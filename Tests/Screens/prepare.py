@@ -15,8 +15,8 @@ PAGES = [*sorted((SOURCES / "ParlorClient/ParlorClient.docc").glob("*.md")), SOU
 DECLARATION = re.compile(r"(@main|import|(public |private |final )*(struct|class|enum|extension|protocol|func))\b")
 PREVIEW = re.compile(r'#Preview\("[^"]*"\) \{')
 PARAMETERS = (
-    "client: RoomsClient, room: Room, conversation: Conversation, board: Board, tokens: SessionTokens, accounts: AccountsAPI, "
-    "response: UNNotificationResponse"
+    "account: ParlorAccount, client: RoomsClient, room: Room, conversation: Conversation, board: Board, "
+    "response: UNNotificationResponse, source: UITableViewDiffableDataSource<Int, Room.ID>"
 )
 
 
@@ -59,7 +59,7 @@ def write_pages(out):
             if DECLARATION.match(code):
                 text = f"{location}\n{code}\n"
             else:
-                head = "import ParlorClient\nimport ParlorClientTesting\nimport UserNotifications\n"
+                head = "import ParlorClient\nimport ParlorClientTesting\nimport UIKit\nimport UserNotifications\n"
                 text = f"{head}@MainActor func block{count}({PARAMETERS}) async throws {{\n{location}\n{code}\n}}\n"
             (out / "Pages" / f"Block{count}.swift").write_text(text)
     return count

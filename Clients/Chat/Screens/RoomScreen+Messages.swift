@@ -7,7 +7,7 @@ extension RoomScreen.Entry {
             isMine: isMine)
         guard isMine else { return }
         switch item.state {
-        case .queued, .sent: mark = "…"
+        case .queued, .sending: mark = "…"
         case .stored: mark = "✓"
         case .read: mark = "✓✓"
         case .failed(let failure): (mark, hasFailed) = ("not sent: \(failure.message)", true)

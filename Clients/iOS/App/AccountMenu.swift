@@ -4,8 +4,8 @@ import SwiftUI
 /// Shows who is signed in, and signs them out. Before that, it says how many unsent changes will be lost. If they
 /// cannot be counted, it gives no number.
 struct AccountMenu: View {
-    let account: Account
     let client: RoomsClient
+    let signOut: () async -> Void
     @State private var isAsking = false
     /// The number of unsent changes; nil if they cannot be counted.
     @State private var unsentCount: Int? = 0
@@ -21,7 +21,7 @@ struct AccountMenu: View {
             Label("Account", systemImage: "person.crop.circle")
         }
         .confirmationDialog("Sign out?", isPresented: $isAsking, titleVisibility: .visible) {
-            Button("Sign out", role: .destructive) { Task { await account.signOut() } }
+            Button("Sign out", role: .destructive) { Task { await signOut() } }
         } message: {
             switch unsentCount {
             case nil: Text("Unsent changes will be lost, messages included.")

@@ -5,10 +5,7 @@ import UserNotifications
 /// Receives the device token, and taps on notifications. The system gives the token only to the app's delegate. It
 /// gives taps to the delegate of the notification center, which has to be set before the launch ends.
 final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
-    let account = Account(
-        server: Server.address, store: KeychainSessionStore(service: Server.address.host() ?? "rooms"),
-        folder: .applicationSupportDirectory.appending(path: "Rooms", directoryHint: .isDirectory),
-        clearNotifications: AppDelegate.clearNotifications)
+    let account = ParlorAccount(server: Server.address, clearNotifications: AppDelegate.clearNotifications)
 
     func application(
         _ application: UIApplication,
@@ -29,7 +26,11 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
     func application(
         _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data
     ) {
-        Task { await account.noteDevice(deviceToken) }
+        #if DEBUG
+            account.registerDevice(deviceToken, environment: .sandbox)
+        #else
+            account.registerDevice(deviceToken, environment: .production)
+        #endif
     }
 
     private static func clearNotifications() async {
@@ -44,7 +45,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
         withCompletionHandler completionHandler: @escaping () -> Void
     ) {
         if let pushed = PushedMessage(userInfo: response.notification.request.content.userInfo) {
-            Task { @MainActor in account.roomToOpen = pushed.roomID }
+            Task { @MainActor in account.open(pushed) }
         }
         completionHandler()
     }

@@ -4,8 +4,9 @@ import UserNotifications
 
 /// The tabs for rooms and people. Each has its own navigation from a list to a room.
 struct HomeScreen: View {
-    let account: Account
+    let account: ParlorAccount
     let client: RoomsClient
+    let signOut: () async -> Void
     @State private var tab = HomeTab.rooms
     @State private var roomsPath: [Route] = []
     @State private var peoplePath: [Route] = []
@@ -15,7 +16,7 @@ struct HomeScreen: View {
         TabView(selection: $tab) {
             RouteStack(client: client, path: $roomsPath) {
                 RoomsScreen(client: client).toolbar {
-                    ToolbarItem(placement: .topBarLeading) { AccountMenu(account: account, client: client) }
+                    ToolbarItem(placement: .topBarLeading) { AccountMenu(client: client, signOut: signOut) }
                 }
             }
             .tabItem { Label("Rooms", systemImage: "bubble.left.and.bubble.right") }

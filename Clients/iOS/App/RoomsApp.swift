@@ -9,10 +9,11 @@ struct RoomsApp: App {
     var body: some Scene {
         WindowGroup {
             RootView(account: delegate.account) { await delegate.askForNotifications() }
+                .onOpenURL { delegate.account.open($0) }
         }
         .onChange(of: phase, initial: true) {
             switch phase {
-            case .active: Task { await delegate.account.becomeActive() }
+            case .active: Task { await delegate.account.enterForeground() }
             case .background: enterBackground()
             default: break
             }

@@ -3,19 +3,24 @@ import SwiftUI
 
 /// Shows the rooms if somebody is signed in, and the sign-in screen otherwise.
 struct RootView: View {
-    @Bindable var account: Account
+    let account: ParlorAccount
     let askForNotifications: () async -> Void
+    @State private var signOutFailure: String?
 
     var body: some View {
         Group {
-            if let client = account.client, account.isSignedIn {
-                HomeScreen(account: account, client: client).task { await askForNotifications() }
-            } else if account.isRestored {
-                SignInScreen(account: account)
-            } else {
-                ProgressView()
+            switch account.state {
+            case .restoring: ProgressView()
+            case .signedOut: SignInScreen(account: account)
+            case .signedIn(let client):
+                HomeScreen(account: account, client: client, signOut: signOut).task { await askForNotifications() }
             }
         }
-        .failureAlert("Signing out was not complete.", $account.signOutFailure)
+        .failureAlert("Signing out was not complete.", $signOutFailure)
+    }
+
+    /// Signs out here, because the menu disappears with the rooms, and could not show an alert.
+    private func signOut() async {
+        await $signOutFailure.catching { try await account.signOut() }
     }
 }

@@ -6,8 +6,8 @@ import SwiftUI
 struct BoardScreen: View {
     let client: RoomsClient
     let room: Room
+    @State private var opened: OpenRoom?
     @State private var board: Board?
-    @State private var isOnScreen = false
 
     var body: some View {
         ZStack {
@@ -16,21 +16,11 @@ struct BoardScreen: View {
         .connectionLine(client)
         .navigationTitle("Board")
         .navigationBarTitleDisplayMode(.inline)
-        .onAppear { appear() }
-        .onDisappear { disappear() }
-    }
-
-    private func appear() {
-        guard !isOnScreen else { return }
-        isOnScreen = true
-        board = client.openBoard(room)
-    }
-
-    private func disappear() {
-        guard isOnScreen else { return }
-        isOnScreen = false
-        guard let board else { return }
-        Task { await client.close(board) }
+        .onAppear {
+            opened = client.open(room)
+            board = opened?.board
+        }
+        .onDisappear { opened = nil }
     }
 }
 

@@ -5,6 +5,7 @@ import SwiftUI
 struct ChatScreen: View {
     let client: RoomsClient
     let room: Room
+    @State private var opened: OpenRoom?
     @State private var chat: OpenChat?
     @State private var isOnScreen = false
     @State private var isNaming = false
@@ -47,21 +48,19 @@ struct ChatScreen: View {
     private var isRead: Bool { isOnScreen && phase == .active && !isNaming }
 
     private func appear() {
-        guard !isOnScreen else { return }
         isOnScreen = true
-        let conversation = client.open(room)
-        guard chat?.conversation !== conversation else { return }
-        let opened = OpenChat(conversation)
+        let room = client.open(room)
+        opened = room
+        guard chat?.conversation !== room.conversation else { return }
+        let opened = OpenChat(room.conversation)
         opened.reading.isShown = phase == .active
         chat = opened
     }
 
-    /// Closes the conversation. This also happens when the board covers the chat; the board keeps the room open.
+    /// Closes the room. This also happens when the board covers the chat; the board keeps the room open.
     private func disappear() {
-        guard isOnScreen else { return }
         isOnScreen = false
-        guard let chat else { return }
-        Task { await client.close(chat.conversation) }
+        opened = nil
     }
 }
 

@@ -44,7 +44,7 @@ struct MessageList: View {
     /// Scrolls to a message that the person has just sent. For messages of others, the scroll anchor keeps the list at
     /// the bottom if it is there already.
     private func follow(_ list: ScrollViewProxy) {
-        guard let last = conversation.items.last, last.pending != nil else { return }
+        guard let last = conversation.items.last, last.message == nil else { return }
         withAnimation { list.scrollTo(last.id, anchor: .bottom) }
     }
 }

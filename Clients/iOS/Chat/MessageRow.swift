@@ -63,7 +63,7 @@ private struct DeliveryMark: View {
     private var symbol: String {
         switch state {
         case .queued: "clock"
-        case .sent: "arrow.up"
+        case .sending: "arrow.up"
         case .stored: "checkmark"
         case .read: "checkmark.circle.fill"
         case .failed: "exclamationmark.circle"
@@ -73,7 +73,7 @@ private struct DeliveryMark: View {
     static func words(of state: MessageItem.State) -> Text {
         switch state {
         case .queued: Text("waiting")
-        case .sent: Text("sending")
+        case .sending: Text("sending")
         case .stored: Text("sent")
         case .read: Text("read")
         case .failed: Text("not sent")

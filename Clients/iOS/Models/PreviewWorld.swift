@@ -6,28 +6,22 @@
     /// A server in memory and Ada's client, for previews. Ada has some rooms.
     @MainActor
     final class PreviewWorld {
-        let server = ScriptedServer(clock: SystemClock())
+        let server = ScriptedServer()
         let ada: Person
         let ben: Person
         let client: RoomsClient
         /// Ada's device, which can simulate failures of the network.
         let device: ScriptedDevice
         /// An account in which nobody is signed in, for the sign-in screen.
-        let account: Account
+        let account: ParlorAccount
         private let folder = TemporaryFolder()
 
         init() {
             ada = server.addPerson("ada", firstName: "Ada")
             ben = server.addPerson("ben", firstName: "Ben")
             device = server.makeDevice()
-            // This address is never contacted, because the device is the network.
-            let address = URL(filePath: "/")
-            client = RoomsClient(
-                server: address, user: ada, tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device,
-                folder: folder.url.appending(path: "ada"))
-            account = Account(
-                server: address, store: FileSessionStore(url: folder.url.appending(path: "session")),
-                folder: folder.url, http: device, sockets: device)
+            client = device.makeClient(of: ada, folder: folder.url.appending(path: "ada"))
+            account = device.makeAccount(folder: folder.url.appending(path: "accounts"))
             do { try fill() } catch { preconditionFailure("the server in memory refuses: \(error)") }
         }
 

@@ -17,9 +17,7 @@
     }
 
     #Preview("Sign in") {
-        InPreviewWorld { world, _ in
-            SignInScreen(account: world.account).task { await world.account.becomeActive() }
-        }
+        InPreviewWorld { world, _ in SignInScreen(account: world.account) }
     }
 
     #Preview("Rooms") {

@@ -3,7 +3,7 @@ import SwiftUI
 
 /// The screen for signing in or creating an account. It also appears when the server has ended the session.
 struct SignInScreen: View {
-    let account: Account
+    let account: ParlorAccount
     @State private var isNew = false
     @State private var username = ""
     @State private var password = ""
@@ -78,7 +78,7 @@ struct SignInScreen: View {
             if isNew {
                 try await account.register(username: username, password: password, firstName: firstName)
             } else {
-                try await account.logIn(username: username, password: password)
+                try await account.signIn(username: username, password: password)
             }
         }
     }

@@ -80,7 +80,7 @@ struct BoardCommandTests {
             """
         let page = Data(#"{"data":[\#(element)],"page":{"next":null}}"#.utf8)
         harness.device.interceptNextRequests(
-            with: HTTPResponse(status: 200, headers: ["content-type": "application/json"], body: page))
+            with: page, headers: ["content-type": "application/json"])
         harness.write("/board")
         await harness.untilShown("• milk  #1")
         harness.press(.escape)

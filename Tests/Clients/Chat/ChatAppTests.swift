@@ -325,7 +325,7 @@ struct ChatAppTests {
         let long = (1...40).map { "word\($0)." }.joined(separator: " ")
         let last = try harness.server.post(long, in: harness.roomID, by: harness.ben.id)
         try harness.server.post("short.", in: harness.roomID, by: harness.ben.id)
-        let conversation = harness.client.open(try #require(harness.client.rooms[harness.roomID]))
+        let conversation = harness.client.openConversation(try #require(harness.client.rooms[harness.roomID]))
         await lookUntil { conversation.items.last?.text == "short." }
         await TestClock.settle()
         #expect(harness.display.text.contains("number 27.") && !harness.display.text.contains("number 28."))

@@ -130,9 +130,9 @@ final class SignInTests {
         let roomID = try server.makeRoom(by: try #require(ada).client.user.id, with: ben.id)
         let room = try await #require(ada).client.api.room(roomID).room
         device.setAirplaneMode(true)
-        let board = try #require(ada).client.openBoard(room)
-        board.create(type: "note", content: ["text": .string("Tea")])
-        await ada?.client.close(board)
+        let opened = try #require(ada).client.open(room)
+        opened.board.create(type: "note", content: ["text": .string("Tea")])
+        await opened.closeAndKeep()
         await ada?.client.stop()
         ada = nil
         device.setAirplaneMode(false)

@@ -14,6 +14,7 @@ struct BoardModelTests {
     private let ben: Person
     private let roomID: String
     private let board: Board
+    private let opened: OpenRoom
     private let client: RoomsClient
     private let folder = TemporaryFolder()
 
@@ -23,9 +24,10 @@ struct BoardModelTests {
         ben = server.addPerson("ben")
         roomID = try server.makeRoom(by: ada.id, with: ben.id)
         client = try await server.connectedClient(of: ada, clock: clock, folder: folder)
-        let board = client.openBoard(try #require(client.rooms[roomID]))
+        let opened = client.open(try #require(client.rooms[roomID]))
+        let board = opened.board
         await until { board.isVerified }
-        self.board = board
+        (self.opened, self.board) = (opened, board)
     }
 
     private func edit(_ element: Element, _ text: String) throws {

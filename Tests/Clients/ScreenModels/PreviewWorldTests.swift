@@ -14,7 +14,7 @@ struct PreviewWorldTests {
         #expect(room.visibleName == "Kitchen" && room.elementCount == 2 && room.badges.messages == 1)
         let others = world.client.rooms.rooms.filter { $0.others(besides: world.ada.id) == "Ben" }
         #expect(others.count == 2 && others.count { $0.visibleName == nil } == 1)
-        let conversation = world.client.open(room)
+        let conversation = world.client.openConversation(room)
         await until { conversation.isVerified }
         #expect(conversation.items.count == 41 && conversation.firstUnread != nil)
         await world.client.stop()

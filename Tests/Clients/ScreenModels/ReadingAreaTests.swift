@@ -22,7 +22,7 @@ struct ReadingAreaTests {
         try server.post("Hello", in: roomID, by: ben.id)
         try server.post("Are you there?", in: roomID, by: ben.id)
         client = try await server.connectedClient(of: ada, clock: clock, folder: folder)
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await until { conversation.isVerified && !conversation.isLoading }
         self.conversation = conversation
     }

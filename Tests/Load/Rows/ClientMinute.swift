@@ -54,7 +54,8 @@ struct ClientMinute {
         let list: VersionCount
         /// How often the measurement has looked for a state, each time by a job of its own.
         private var looks = 0
-        private(set) var conversation: Conversation?
+        private var opened: OpenRoom?
+        var conversation: Conversation? { opened?.conversation }
         private var screen: VersionCount?
         private var earlierVersions = 0
 
@@ -69,8 +70,9 @@ struct ClientMinute {
         }
 
         func open(_ room: String) async throws {
-            let conversation = try await client.open(roomID: room)
-            self.conversation = conversation
+            let opened = try await client.open(roomID: room)
+            let conversation = opened.conversation
+            self.opened = opened
             screen = VersionCount { [weak conversation] in
                 guard let conversation else { return }
                 _ = (conversation.items, conversation.isLoading, conversation.typistIDs, conversation.failure)
@@ -82,10 +84,10 @@ struct ClientMinute {
         }
 
         func close() async {
-            guard let conversation else { return }
-            await client.close(conversation)
+            guard let opened else { return }
+            await opened.closeAndKeep()
             earlierVersions += screen?.count ?? 0
-            (self.conversation, screen) = (nil, nil)
+            (self.opened, screen) = (nil, nil)
         }
 
         /// Whether the open room shows the message with this number, and is in step with the server.

@@ -59,6 +59,7 @@ extension View {
         @_inheritActorContext _ action: @escaping @Sendable () async -> Void
     ) -> some View { EmptyView() }
     // Unlike the action of `task`, this one inherits no actor on Apple's systems.
+    public nonisolated func onOpenURL(perform action: @escaping (URL) -> Void) -> some View { EmptyView() }
     public nonisolated func refreshable(action: @escaping @Sendable () async -> Void) -> some View { EmptyView() }
     public nonisolated func onChange<V: Equatable>(
         of value: V, initial: Bool = false, _ action: @escaping (_ oldValue: V, _ newValue: V) -> Void

@@ -56,3 +56,16 @@ public struct UITextContentType: RawRepresentable, Hashable, Sendable {
     public static let newPassword = UITextContentType(rawValue: "new-password")
     public static let givenName = UITextContentType(rawValue: "given-name")
 }
+
+public struct NSDiffableDataSourceSnapshot<Section: Hashable & Sendable, Item: Hashable & Sendable>: Sendable {
+    public init() {}
+    public mutating func appendSections(_ sections: [Section]) {}
+    public mutating func appendItems(_ items: [Item]) {}
+    public mutating func reconfigureItems(_ items: [Item]) {}
+}
+
+@MainActor open class UITableViewDiffableDataSource<Section: Hashable & Sendable, Item: Hashable & Sendable>: NSObject {
+    public func apply(
+        _ snapshot: NSDiffableDataSourceSnapshot<Section, Item>, animatingDifferences: Bool = true
+    ) async {}
+}

@@ -35,8 +35,8 @@ struct Journey {
         let ben = try await arrive("ben")
         let room = try await ada.client.rooms.makeRoom(with: ben.session.user.id, name: "Plans")
         try await until("Ben sees the room") { ben.client.rooms[room.id] != nil }
-        var hers = ada.client.open(room)
-        let his = ben.client.open(room)
+        var hers = ada.client.openConversation(room)
+        let his = ben.client.openConversation(room)
         try await until("both have entered") { hers.isVerified && his.isVerified }
 
         for number in 1...Self.sends {
@@ -126,7 +126,7 @@ struct Journey {
 
     /// Ends the app abruptly, and starts it again on the data that it left on disk.
     private func returnAfterKill(of guest: Guest, in room: Room) async throws -> (Guest, Conversation) {
-        let conversation = guest.client.open(room)
+        let conversation = guest.client.openConversation(room)
         let end = ContinuousClock.now + Self.maxWait
         // Messages that are not on disk yet cannot be known.
         while !Set(conversation.items.compactMap(\.pending?.tempID)).isSubset(
@@ -139,7 +139,7 @@ struct Journey {
         await guest.client.stop()
         await guest.network.switchOn()
         let again = try await start(guest.session, guest.tokens, guest.network)
-        return (again, again.client.open(room))
+        return (again, again.client.openConversation(room))
     }
 
     private func until(

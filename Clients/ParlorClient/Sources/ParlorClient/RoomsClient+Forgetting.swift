@@ -17,8 +17,8 @@ extension RoomsClient {
 
     /// Returns the number of messages and board changes that the server does not have, including edits in conflict.
     ///
-    /// ``signOut()`` would discard them. Those of an earlier run count too, also before ``start()``. The call does not
-    /// start to send them.
+    /// ``ParlorAccount/signOut()`` discards them. Those of an earlier run count too, also before ``start()``. The call
+    /// does not start to send them.
     ///
     /// - Throws: the file system's error, or the refusal `not_forgotten`, if they cannot be counted now.
     public func unsentCount() async throws -> Int {
@@ -86,7 +86,7 @@ extension RoomsClient {
     /// - Parameter folder: the parent folder of all persons' folders.
     /// - Throws: the file system's first error, after it has tried everything. The next call tries again, and so does
     ///   the start of a client in such a folder.
-    public static func forgetSignedOut(in folder: URL) throws {
+    package static func forgetSignedOut(in folder: URL) throws {
         // Before the first sign-in there is no folder.
         guard FileManager.default.fileExists(atPath: folder.path) else { return }
         let folders = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)

@@ -1,19 +1,20 @@
 extension RoomsClient {
+    /// Opens a room for one screen, and clears its element badge.
+    ///
+    /// The conversation first shows cached messages, and the server's as soon as it answers. After a sign-out the
+    /// room stays empty.
+    ///
+    /// - Returns: a new object for each call. The room closes when it is closed or released.
+    public func open(_ room: Room) -> OpenRoom { OpenRoom(openConversation(room), of: self) }
+
     /// Opens a room by its id, for example the id in a push notification.
     ///
     /// If the list does not have the room, the cached list is read, and then the room is fetched from the server.
     /// So a notification can open a cached room without a network.
     ///
-    /// - Returns: the conversation, as ``open(_:)`` does; close it with ``close(_:)-(Conversation)``.
     /// - Throws: `ClientFailure`: `refused` with `room_not_found` if the person is not in the room, `signedOut` after
-    ///   ``signOut()``, or the failure of the fetch. `CancellationError`.
-    public func open(roomID: String) async throws -> Conversation { open(try await room(roomID)) }
-
-    /// Opens a room's board by the room's id, as ``open(roomID:)`` opens its conversation.
-    ///
-    /// - Returns: the board, as ``openBoard(_:)`` does.
-    /// - Throws: as ``open(roomID:)``.
-    public func openBoard(roomID: String) async throws -> Board { openBoard(try await room(roomID)) }
+    ///   a sign-out, or the failure of the fetch. `CancellationError`.
+    public func open(roomID: String) async throws -> OpenRoom { open(try await room(roomID)) }
 
     /// Returns a room by its id. It is looked up as in ``open(roomID:)``, but not opened.
     ///

@@ -1,12 +1,10 @@
 // A room is open while at least one screen shows it.
 extension RoomsClient {
-    /// Opens a room for one screen, and clears its element badge.
+    /// Opens a room's conversation for one screen.
     ///
-    /// The conversation first shows cached messages, and the server's as soon as it answers. After ``signOut()`` the
-    /// conversation stays empty.
-    ///
-    /// - Returns: the same conversation for all screens of a room. Each screen has to ``close(_:)-(Conversation)`` it.
-    public func open(_ room: Room) -> Conversation {
+    /// - Returns: the same conversation for all screens of a room. Each screen has to ``close(_:)-(Conversation)`` it
+    ///   once; ``OpenRoom`` does.
+    package func openConversation(_ room: Room) -> Conversation {
         let conversation =
             open[room.id]
             ?? Conversation(
@@ -31,7 +29,7 @@ extension RoomsClient {
     /// Closes the room for one screen. When the last screen closes it, the client leaves the room.
     ///
     /// Returns when the messages are cached, without waiting for the server.
-    public func close(_ conversation: Conversation) async {
+    package func close(_ conversation: Conversation) async {
         let roomID = conversation.roomID
         guard open[roomID] === conversation, let count = screens[roomID], count > 0 else { return }
         screens[roomID] = count - 1

@@ -1,5 +1,5 @@
 extension RoomsClient {
-    /// The settings that an app may pass to the client's initializer.
+    /// The settings that an app may pass to its ``ParlorAccount``.
     public struct Settings: Sendable {
         /// The initial order of rooms.
         public var order = RoomOrder.activity
@@ -7,10 +7,10 @@ extension RoomsClient {
         public var messageLimit = 50
         /// The number of rooms whose messages are cached: those opened last.
         public var roomLimit = 50
-        public var conversation = Conversation.Settings()
-        public var outbox = Outbox.Settings()
-        public var receipts = ReadReceipts.Settings()
-        /// Where the client logs. ``SessionTokens`` has a parameter of its own.
+        package var conversation = Conversation.Settings()
+        package var outbox = Outbox.Settings()
+        package var receipts = ReadReceipts.Settings()
+        /// Where the client and its account log.
         public var log = ClientLog.system
 
         public init() {}

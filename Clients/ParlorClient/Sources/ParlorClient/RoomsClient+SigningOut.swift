@@ -12,7 +12,7 @@ extension RoomsClient {
     /// - Throws: the error of the file system, or of the tokens' store, after everything else is done. A repeated call
     ///   completes what is left: it deletes the data, and stores the end of this client's session. It does not sign out
     ///   anybody who has signed in since. The start of the next client with this folder deletes the data, too.
-    public func signOut() async throws {
+    package func signOut() async throws {
         isSignedOut = true
         _ = nextGeneration()
         access.close()
@@ -20,7 +20,7 @@ extension RoomsClient {
         // between, the next start deletes the data, but the person is still signed in, and has to sign out again. If the
         // app ends later, nobody is signed in, so no client starts: `forgetSignedOut(in:)` then deletes the data.
         noteToBeForgotten()
-        let signedOut = await attempt { try await tokens.signOut(device: deviceToken) }
+        let signedOut = await attempt { try await tokens.signOut(device: device.token) }
         await order { await $0.stop() }
         await backing.receipts.removeAll()
         let unwritten = await attempt { try drafts.removeAll() }

@@ -6,10 +6,7 @@ import Observation
 /// Every update of the socket arrives here, in order. The client passes it to the ``rooms``, the boards and the open
 /// conversations, and each event to the readers of ``events(bufferingNewest:)``.
 ///
-/// ```swift
-/// let client = RoomsClient(server: address, user: session.user, tokens: tokens, folder: folder)
-/// await client.start()
-/// ```
+/// ``ParlorAccount/client`` is one.
 @MainActor
 @Observable
 public final class RoomsClient {
@@ -18,8 +15,10 @@ public final class RoomsClient {
     /// True if the last connection uses HTTP long-polling: WebSockets do not get through, as behind some proxies, or the
     /// system has none. Events are still live, but slower.
     public private(set) var isPolling = false
-    /// The files of unsent messages that could not be read. They are set aside, and their messages are not sent.
-    public private(set) var failures: [OutboxFailure] = []
+    /// The files of unsent messages that this version of the library cannot read. They are set aside, for support or a
+    /// newer version, and their messages are not sent.
+    public var setAside: [URL] { failures.map(\.keptAt) }
+    private(set) var failures: [OutboxFailure] = []
     /// The reason why the device cannot read the messages that are not sent yet; nil if it can. While this is set, new
     /// messages are not stored either: they fail with this text, and can be retried.
     public private(set) var outboxFailure: String?
@@ -30,13 +29,13 @@ public final class RoomsClient {
     public let rooms: RoomList
     /// What the person is still writing.
     public let drafts: Drafts
-    /// The HTTP calls, for requests of the app itself. They also work after ``stop()``. After ``signOut()``, and while
+    /// The HTTP calls, for requests of the app itself. They also work after ``stop()``. After a sign-out, and while
     /// somebody else is signed in, they fail with `signedOut`.
     @ObservationIgnored public let api: RoomsAPI
     /// The socket, for events of the app itself.
     @ObservationIgnored public let socket: RoomsSocket
     /// The messages that are not sent yet.
-    @ObservationIgnored public let outbox: Outbox
+    @ObservationIgnored package let outbox: Outbox
     @ObservationIgnored let backing: Conversation.Backing
     @ObservationIgnored let boardFiles: BoardFiles
     @ObservationIgnored var boards: [String: Board] = [:]
@@ -53,8 +52,7 @@ public final class RoomsClient {
     @ObservationIgnored let folder: URL
     /// Deletes a file or a folder. Tests replace it.
     @ObservationIgnored package var removeFile: (URL) throws -> Void = { try FileManager.default.removeItem(at: $0) }
-    /// The token that the app registered last, in hexadecimal.
-    @ObservationIgnored private(set) var deviceToken: String?
+    @ObservationIgnored let device: DeviceRegistration
     @ObservationIgnored let roomCache: RoomListCache
     @ObservationIgnored let log: ClientLog
     @ObservationIgnored let conversationSettings: Conversation.Settings
@@ -69,7 +67,7 @@ public final class RoomsClient {
     @ObservationIgnored var screens: [String: Int] = [:]
     /// Counts the calls that start or stop the client, so that a superseded one can be noticed.
     @ObservationIgnored private var latestGeneration = 0
-    /// True after ``signOut()``, which is final: this client starts nothing any more.
+    /// True after a sign-out, which is final: this client starts nothing any more.
     @ObservationIgnored var isSignedOut = false
     /// True once the stored messages have been read.
     @ObservationIgnored private var isOutboxRead = false
@@ -81,14 +79,14 @@ public final class RoomsClient {
     /// - Parameters:
     ///   - server: the server's address, `https://…` or `http://…`.
     ///   - user: the person who is signed in with the tokens.
-    ///   - tokens: a ``SessionTokens``, unless the app signs in elsewhere.
+    ///   - tokens: a ``SessionTokens``, unless a test has others.
     ///   - http: the transport of requests; by default a ``URLSessionTransport``.
     ///   - sockets: the transport of the socket; by default WebSockets, and HTTP long-polling where they do not get
     ///     through. On Linux the default only polls.
     ///   - folder: a folder for unsent messages and board changes, and for cached rooms, messages and boards. Each
     ///     person on each server needs a folder of their own, which only one client uses at a time.
     ///   - paths: reports changes of the device's networks; by default the system does, where it can.
-    public init(
+    package init(
         server: URL, user: Person, tokens: any TokenProvider, http: (any HTTPTransport)? = nil,
         sockets: (any SocketTransport)? = nil, clock: any ClientClock = SystemClock(), folder: URL,
         paths: (any NetworkPaths)? = nil, settings: Settings = Settings()
@@ -103,6 +101,7 @@ public final class RoomsClient {
             server: server, transport: transport, tokens: tokens, clock: clock,
             deliver: { await eventRelay.client?.take($0.update, cursor: $0.cursor) })
         stoppableAPI = RoomsAPI(transport: access, tokens: access)
+        device = DeviceRegistration(api: stoppableAPI, clock: clock, log: settings.log)
         let connection = ServerConnection(api: stoppableAPI, socket: socket)
         let mark = SignOutMark(in: folder)
         let files = { (name: String) in
@@ -162,13 +161,13 @@ public final class RoomsClient {
     /// Shows the cached rooms, connects, and stays connected until ``stop()``. It also sends the messages and board
     /// changes that an earlier run of the app has left unsent.
     ///
-    /// Returns without waiting for the connection. Does nothing after ``signOut()``.
+    /// Returns without waiting for the connection. Does nothing after a sign-out.
     ///
     /// If the app ended during a sign-out, the person's remaining data is deleted first. If that fails, nothing starts:
     /// ``connection`` is `ended` with the code `not_forgotten`, and the next start tries again.
     ///
-    /// ``start()``, ``stop()``, ``enterBackground(within:)``, ``enterForeground()`` and ``signOut()`` may be called in
-    /// any order, also before an earlier call has returned. The last call decides.
+    /// ``start()``, ``stop()``, ``enterBackground(within:)``, ``enterForeground()`` and ``ParlorAccount/signOut()``
+    /// may be called in any order, also before an earlier call has returned. The last call decides.
     public func start() async {
         if isSignedOut { return }
         await start(nextGeneration())
@@ -295,7 +294,7 @@ public final class RoomsClient {
     ///
     /// A connection that has been silent for too long is replaced. A list of rooms that is older than
     /// ``RoomList/freshness`` is fetched again; this returns when that request has ended. Does nothing after
-    /// ``signOut()``.
+    /// a sign-out.
     public func enterForeground() async {
         if isSignedOut { return }
         let generation = nextGeneration()
@@ -307,14 +306,13 @@ public final class RoomsClient {
 
     // MARK: Notifications
 
-    /// Registers this device for the person's push notifications, until they sign out.
+    /// Registers this device for the person's push notifications, until they sign out. Returns at once; the request is
+    /// made while the client is connected, and repeated until the server answers.
     ///
-    /// - Parameter token: the device token from the system. Register the token again at each launch.
-    /// - Throws: `ClientFailure` or `CancellationError`.
-    public func registerDevice(_ token: Data, environment: PushEnvironment) async throws {
+    /// - Parameter token: the device token from the system.
+    package func registerDevice(_ token: Data, environment: PushEnvironment) {
         let text = token.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-        deviceToken = text
-        try await api.registerDevice(token: text, environment: environment)
+        device.use(text, environment, isConnected: connection == .connected)
     }
 
     func nextGeneration() -> Int {
@@ -373,6 +371,7 @@ public final class RoomsClient {
         case .disconnected(let failure):
             isBehind = true
             connection = Connection(endedBy: failure)
+            if failure == .signedOut { device.noteSessionEnd() }
         case .recovered: isBehind = false
         case .refusedRoom, .joined: break
         case .event(let event): relay.send(event)
@@ -386,6 +385,7 @@ public final class RoomsClient {
             await backing.cache.keep(caughtUp, stores: emptyStores(for: caughtUp))
         }
         if update == .connected {
+            device.register()
             await outbox.noteConnection()
             // The stored messages may be readable now: the device may have been locked before.
             await startOutbox()

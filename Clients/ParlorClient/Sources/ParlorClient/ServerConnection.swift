@@ -5,12 +5,12 @@ import Foundation
 /// Messages, deletions and read receipts go over the socket while it is connected. Without a connection or a reply
 /// they go over HTTP. Repeating them is harmless: a repeated message has the same `tempID`. Joins, leaves and
 /// typing signals go over the socket only, everything else over HTTP only.
-public struct ServerConnection: Sendable {
+package struct ServerConnection: Sendable {
     let api: RoomsAPI
     let socket: RoomsSocket
     private let listingCache = RoomListingCache()
 
-    public init(api: RoomsAPI, socket: RoomsSocket) {
+    package init(api: RoomsAPI, socket: RoomsSocket) {
         self.api = api
         self.socket = socket
     }
@@ -28,27 +28,27 @@ public struct ServerConnection: Sendable {
 }
 
 extension ServerConnection: MessageServer {
-    public func join(_ roomID: String) async throws {
+    package func join(_ roomID: String) async throws {
         do {
-            _ = try await socket.join(roomID, keepingOthers: true)
+            _ = try await socket.join(roomID)
         } catch let failure as ClientFailure where failure.isRetryable {
             // Without a connection, the socket joins the room at the next connect.
             if await socket.isConnected { throw failure }
         }
     }
 
-    public func connectionCursor() async -> String? { await socket.connectionCursor }
+    package func connectionCursor() async -> String? { await socket.connectionCursor }
 
-    public func leave(_ roomID: String) async {
+    package func leave(_ roomID: String) async {
         // Even on an error, the socket does not join the room again.
         try? await socket.leave(roomID)
     }
 
-    public func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
+    package func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
         try await api.messages(in: roomID, before: before, after: after, limit: limit)
     }
 
-    public func send(_ text: String, tempID: String, in roomID: String) async throws -> Message {
+    package func send(_ text: String, tempID: String, in roomID: String) async throws -> Message {
         let payload: JSON = ["roomId": .string(roomID), "text": .string(text), "tempId": .string(tempID)]
         guard let answer = try await ask("message:send", payload) else {
             return try await api.send(text, tempID: tempID, in: roomID)
@@ -56,7 +56,7 @@ extension ServerConnection: MessageServer {
         return try ServerDecoder().decode(SentMessage.self, from: answer).message.inRoom(roomID)
     }
 
-    public func deleteMessage(_ id: String, in roomID: String) async throws {
+    package func deleteMessage(_ id: String, in roomID: String) async throws {
         let mayBeDone = await socket.isConnected
         let payload: JSON = ["roomId": .string(roomID), "messageId": .string(id)]
         if try await ask("message:delete", payload) != nil { return }
@@ -67,13 +67,13 @@ extension ServerConnection: MessageServer {
         }
     }
 
-    public func markRead(_ ids: [String], in roomID: String) async throws {
+    package func markRead(_ ids: [String], in roomID: String) async throws {
         let payload: JSON = ["roomId": .string(roomID), "messageIds": .array(ids.map(JSON.string))]
         if try await ask("messages:mark-read", payload) == nil { try await api.markRead(ids, in: roomID) }
     }
 
     /// Sends nothing without a connection: HTTP has no such request.
-    public func setTyping(_ isTyping: Bool, in roomID: String) async {
+    package func setTyping(_ isTyping: Bool, in roomID: String) async {
         await socket.send("message:typing", ["roomId": .string(roomID), "isTyping": .bool(isTyping)])
     }
 
@@ -83,23 +83,23 @@ extension ServerConnection: MessageServer {
 }
 
 extension ServerConnection: RoomServer {
-    public func rooms(sortedBy order: RoomOrder) async throws -> RoomListing {
+    package func rooms(sortedBy order: RoomOrder) async throws -> RoomListing {
         try await api.myRooms(sortedBy: order, cachedIn: listingCache)
     }
 
-    public func room(_ id: String) async throws -> RoomAnswer { try await api.room(id) }
+    package func room(_ id: String) async throws -> RoomAnswer { try await api.room(id) }
 
-    public func peopleWithoutRooms(
+    package func peopleWithoutRooms(
         matching prefix: String?, limit: Int?, cursor: String?
     ) async throws -> Page<Person> {
         try await api.peopleWithoutRooms(matching: prefix, limit: limit, cursor: cursor)
     }
 
-    public func makeRoom(with userID: String, name: String?, requestID: String) async throws -> RoomAnswer {
+    package func makeRoom(with userID: String, name: String?, requestID: String) async throws -> RoomAnswer {
         try await api.makeRoom(with: userID, name: name, requestID: requestID)
     }
 
-    public func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {
+    package func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {
         try await api.rename(roomID, to: name)
     }
 }

@@ -9,7 +9,7 @@ import ParlorClient
 /// ```
 /// Faults with a count add up: two calls with a count of 1 affect two packets. Only ``dropSocket(afterPackets:)``
 /// replaces an earlier call.
-public struct ScriptedDevice: HTTPTransport, SocketTransport {
+public struct ScriptedDevice: Sendable {
     let id: Int
     let server: ScriptedServer
 
@@ -44,7 +44,10 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
     }
 
     /// Answers the next HTTP requests in place of the server, as a hotel's login page or a firewall does.
-    public func interceptNextRequests(_ count: Int = 1, with answer: HTTPResponse) {
+    public func interceptNextRequests(
+        _ count: Int = 1, with body: Data, status: Int = 200, headers: [String: String] = [:]
+    ) {
+        let answer = HTTPResponse(status: status, headers: headers, body: body)
         faults { $0.foreignAnswers += Array(repeating: answer, count: count) }
     }
 
@@ -90,9 +93,17 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
         server.step { [id] network in network.connections.values.count { $0.deviceID == id } }
     }
 
-    // MARK: Transports
+    private func faults(_ change: @Sendable (inout Faults) -> Void) {
+        server.step { [id] network in
+            guard var faults = network.faults[id] else { return }
+            change(&faults)
+            network.faults[id] = faults
+        }
+    }
+}
 
-    public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+extension ScriptedDevice: HTTPTransport, SocketTransport {
+    package func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         try Task.checkCancellation()
         let (response, delay) = try server.step { [id] network in
             (try network.answer(request, to: id), network.faults[id]?.answerDelay ?? .zero)
@@ -103,17 +114,9 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
         return response
     }
 
-    public func connect(to url: URL) async throws -> any SocketConnection {
+    package func connect(to url: URL) async throws -> any SocketConnection {
         try Task.checkCancellation()
         return ScriptedConnection(id: try server.step { [id] in try $0.open(id) }, server: server)
-    }
-
-    private func faults(_ change: @Sendable (inout Faults) -> Void) {
-        server.step { [id] network in
-            guard var faults = network.faults[id] else { return }
-            change(&faults)
-            network.faults[id] = faults
-        }
     }
 }
 

@@ -25,10 +25,17 @@ public final class ScriptedServer: Sendable {
     let clock: any ClientClock
     private let network: Guarded<Network>
 
-    /// Creates a server without people.
+    /// Creates a server without people, for a test.
     ///
     /// - Parameter clock: gives the times of changes, and delays answers.
-    public init(clock: any ClientClock, settings: Settings = Settings()) {
+    public convenience init(clock: TestClock, settings: Settings = Settings()) {
+        self.init(time: clock, settings: settings)
+    }
+
+    /// Creates a server without people that uses the machine's time, for previews.
+    public convenience init(settings: Settings = Settings()) { self.init(time: SystemClock(), settings: settings) }
+
+    private init(time clock: any ClientClock, settings: Settings) {
         self.clock = clock
         let parlor = Parlor(
             settings: Parlor.Settings(

@@ -1,22 +1,22 @@
 import ParlorClient
 
 /// The tokens of a person who is always signed in. A refused token is replaced by one of a new session.
-public struct ScriptedTokens: TokenProvider {
+package struct ScriptedTokens: TokenProvider {
     private let current: Guarded<String?> = Guarded(nil)
     private let person: Person
     private let server: ScriptedServer
 
-    public init(of person: Person, on server: ScriptedServer) {
+    package init(of person: Person, on server: ScriptedServer) {
         self.person = person
         self.server = server
     }
 
-    public func token() async throws -> String {
+    package func token() async throws -> String {
         if let token = current.withLock({ $0 }) { return token }
         return try renew()
     }
 
-    public func token(replacing refused: String) async throws -> String {
+    package func token(replacing refused: String) async throws -> String {
         if let token = current.withLock({ $0 }), token != refused { return token }
         return try renew()
     }

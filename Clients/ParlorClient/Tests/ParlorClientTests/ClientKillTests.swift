@@ -114,7 +114,8 @@ private final class KillWorld {
         tokens = try Self.makeTokens(app, clock)
         await tokens.use(try server.makeSession(of: ada))
         try await start()
-        try await client?.registerDevice(Data([1]), environment: .production)
+        client?.registerDevice(Data([1]), environment: .production)
+        await lookUntil { server.devices(of: ada.id) == ["01"] }
     }
 
     private static func makeTokens(_ app: KillableApp, _ clock: TestClock) throws -> SessionTokens {
@@ -145,7 +146,8 @@ private final class KillWorld {
             network.setAirplaneMode(true)
             await lookUntil { client.connection != .connected }
             let room = try #require(client.rooms[roomID])
-            let (conversation, board) = (client.open(room), client.openBoard(room))
+            let conversation = client.openConversation(room)
+            let board = client.openBoard(of: conversation)
             for text in texts { conversation.send(text) }
             notes += 1
             board.create(type: "note", content: ["text": .string("note")])

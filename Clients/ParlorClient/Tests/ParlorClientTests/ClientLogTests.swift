@@ -109,7 +109,7 @@ struct ClientLogTests {
     func errors() async throws {
         let client = try makeClient()
         await connect(client)
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.isVerified }
         server.refuseNext("message:send", with: Refusal(code: "invalid_field", message: "Too long: secret"))
         conversation.send("secret")
@@ -134,8 +134,8 @@ struct ClientLogTests {
             session, accounts: AccountsAPI(transport: device), clock: clock, log: entries.log, onChange: { _ in })
         let client = try makeClient(tokens: tokens)
         await connect(client)
-        let conversation = client.open(try #require(client.rooms[roomID]))
-        let board = client.openBoard(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
+        let board = client.openBoard(of: conversation)
         await lookUntil { conversation.isVerified && board.isVerified }
         for code in ["invalid_field", "forbidden"] {
             server.refuseNext("message:send", with: Refusal(code: code, message: "secret"))
@@ -149,7 +149,7 @@ struct ClientLogTests {
         await lookUntil { client.connection != .connected }
         await connect(client)
         // What is not the server's answer, and has a text in it.
-        device.interceptNextRequests(2, with: HTTPResponse(status: 200, body: Data("secret".utf8)))
+        device.interceptNextRequests(2, with: Data("secret".utf8))
         _ = try? await client.api.me()
         await lookUntil { entries.texts(.boards).count == 2 && entries.texts(.messages).count == 2 }
         let latest = await tokens.session

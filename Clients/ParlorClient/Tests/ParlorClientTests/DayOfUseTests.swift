@@ -78,7 +78,7 @@ struct DayOfUseTests {
     }
 
     private func visit(_ room: String, _ client: RoomsClient, _ clock: TestClock, answers: Bool) async throws {
-        let conversation = client.open(try #require(client.rooms[room]))
+        let conversation = client.openConversation(try #require(client.rooms[room]))
         await lookUntil { conversation.isVerified }
         #expect(conversation.items.count >= 50)
         if answers {

@@ -33,7 +33,7 @@ struct RoomsClientDismissalTests {
     private func openRoom() async throws -> Conversation {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.isVerified }
         return conversation
     }

@@ -22,7 +22,7 @@ struct RoomsClientFreshTests {
     @discardableResult
     private func visit(_ client: RoomsClient) async throws -> [Message] {
         let before = leaves
-        let conversation = client.open(try #require(client.rooms[home.roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.isVerified }
         let shown = conversation.items.compactMap(\.message)
         await client.close(conversation)
@@ -50,7 +50,7 @@ struct RoomsClientFreshTests {
         let client = try await home.connected()
         try await visit(client)
         try home.server.deleteMessage(deleted, in: home.roomID, by: home.ben.id)
-        let conversation = client.open(try #require(client.rooms[home.roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         // It comes before the cache is read, as it does if the server has not handled the leave yet.
         conversation.apply(.messageDeleted(roomID: home.roomID, messageID: deleted, deletedBy: home.ben.id))
         await lookUntil { conversation.isVerified }
@@ -66,7 +66,7 @@ struct RoomsClientFreshTests {
         for number in 1...60 { try home.server.post("\(number)", in: home.roomID, by: home.ada.id) }
         let next = try await restarted()
         let before = pages
-        let conversation = next.open(try #require(next.rooms[home.roomID]))
+        let conversation = next.openConversation(try #require(next.rooms[home.roomID]))
         await lookUntil { conversation.isVerified }
         #expect(pages == before)
         #expect(conversation.items.count == 50)
@@ -101,7 +101,7 @@ struct RoomsClientFreshTests {
     @Test("several connects later, and after a visit in which messages came, no page is fetched either")
     func later() async throws {
         let first = try await home.connected()
-        let conversation = first.open(try #require(first.rooms[home.roomID]))
+        let conversation = first.openConversation(try #require(first.rooms[home.roomID]))
         await lookUntil { conversation.isVerified }
         try home.server.post("live", in: home.roomID, by: home.ben.id)
         await lookUntil { conversation.items.count == 1 }
@@ -143,13 +143,13 @@ struct RoomsClientFreshTests {
     func reopened() async throws {
         let client = try await home.connected()
         let room = try #require(client.rooms[home.roomID])
-        let conversation = client.open(room)
+        let conversation = client.openConversation(room)
         await lookUntil { conversation.isVerified }
         try home.server.post("new", in: home.roomID, by: home.ben.id)
         await lookUntil { conversation.items.count == 1 }
         let closing = Task { await client.close(conversation) }
         await lookUntil { !conversation.isEntered }
-        let again = client.open(room)
+        let again = client.openConversation(room)
         await closing.value
         await lookUntil { again.isVerified }
         #expect(again.items.map(\.text) == ["new"])
@@ -312,7 +312,7 @@ private final class FreshRun {
     private func visit(_ room: String) async throws {
         await leave()
         guard let known = client.rooms[room] else { return }
-        let conversation = client.open(known)
+        let conversation = client.openConversation(known)
         open = conversation
         for _ in 0..<100 where !conversation.isVerified { await TestClock.settle() }
         guard conversation.isVerified else { return }

@@ -18,7 +18,8 @@ struct RoomsClientGoneRoomTests {
     func openScreens() async throws {
         let client = try await home.connected()
         let room = try #require(client.rooms[home.roomID])
-        let (conversation, board) = (client.open(room), client.openBoard(room))
+        let opened = client.open(room)
+        let (conversation, board) = (opened.conversation, opened.board)
         await lookUntil { conversation.isVerified && board.isVerified }
         // This message is handed to the outbox while the room is forgotten.
         conversation.send("typed just before")
@@ -35,8 +36,7 @@ struct RoomsClientGoneRoomTests {
         await TestClock.settle()
         #expect(conversation.items.isEmpty && conversation.failure == .roomGone)
         #expect(try await client.unsentCount() == 0)
-        await client.close(board)
-        await client.close(conversation)
+        await opened.closeAndKeep()
         await client.stop()
     }
 
@@ -44,7 +44,7 @@ struct RoomsClientGoneRoomTests {
     func lateAck() async throws {
         let client = try await home.connected()
         let room = try #require(client.rooms[home.roomID])
-        let conversation = client.open(room)
+        let conversation = client.openConversation(room)
         await lookUntil { conversation.isVerified }
         let id = try #require(conversation.send("sent just before"))
         await lookUntil { conversation.items.last?.message != nil }
@@ -60,13 +60,13 @@ struct RoomsClientGoneRoomTests {
     func openedAgain() async throws {
         let client = try await home.connected()
         let room = try #require(client.rooms[home.roomID])
-        let first = client.open(room)
+        let first = client.openConversation(room)
         await lookUntil { first.isVerified }
         client.rooms.forget(home.roomID)
         await lookUntil { first.failure != nil && client.openConversation(of: home.roomID) == nil }
         home.server.refuseNext("room:join", with: gone)
         home.server.refuseNext("GET /api/rooms/\(home.roomID)", with: gone)
-        let second = client.open(room)
+        let second = client.openConversation(room)
         #expect(second !== first)
         await lookUntil { second.failure?.code == "room_not_found" }
         await home.clock.advance(by: .seconds(1))
@@ -82,17 +82,17 @@ struct RoomsClientGoneRoomTests {
         for name in ["message:send", "POST /api/rooms/\(home.roomID)/elements"] {
             home.server.refuseNext(name, with: Refusal(code: "invalid_field", message: "No."))
         }
-        let (first, board) = (client.open(room), client.openBoard(room))
+        let opened = client.open(room)
+        let (first, board) = (opened.conversation, opened.board)
         await lookUntil { first.isVerified && board.isVerified }
         first.send("refused")
         board.create(type: "note", content: [:])
         await lookUntil { first.items.last?.pending?.state.isFailed == true && board.items.last?.state != .saving }
-        await client.close(first)
-        await client.close(board)
+        await opened.closeAndKeep()
         await lookUntil { client.openConversation(of: home.roomID) == nil }
         home.server.refuseNext("room:join", with: gone)
         let checks = home.device.requests.count { $0 == "GET /api/rooms/\(home.roomID)" }
-        let second = client.open(room)
+        let second = client.openConversation(room)
         await lookUntil { second.failure?.code == "room_not_found" }
         await home.clock.advance(by: .seconds(1))
         await lookUntil { home.device.requests.count { $0 == "GET /api/rooms/\(home.roomID)" } > checks }
@@ -111,7 +111,7 @@ struct RoomsClientGoneRoomTests {
     @Test("a room that a reconnect may not join again for good is no longer verified, and says why")
     func refusedAgain() async throws {
         let client = try await home.connected()
-        let conversation = client.open(try #require(client.rooms[home.roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.isVerified }
         home.device.setAirplaneMode(true)
         await lookUntil { client.connection != .connected }
@@ -129,13 +129,14 @@ struct RoomsClientGoneRoomTests {
     func staleBoard() async throws {
         let client = try await home.connected()
         let room = try #require(client.rooms[home.roomID])
-        let board = client.openBoard(room)
+        let lost = client.open(room)
+        let board = lost.board
         await lookUntil { board.isVerified }
         client.rooms.forget(home.roomID)
         await lookUntil { board.failure != nil && client.openConversation(of: home.roomID) == nil }
-        let conversation = client.open(room)
+        let conversation = client.openConversation(room)
         await lookUntil { conversation.isVerified }
-        await client.close(board)
+        await lost.closeAndKeep()
         #expect(client.openConversation(of: home.roomID) === conversation && conversation.isVerified)
         await client.close(conversation)
         await client.stop()
@@ -147,7 +148,8 @@ struct RoomsClientGoneRoomTests {
     func refused(isMessage: Bool) async throws {
         let client = try await home.connected()
         let room = try #require(client.rooms[home.roomID])
-        let (conversation, board) = (client.open(room), client.openBoard(room))
+        let opened = client.open(room)
+        let (conversation, board) = (opened.conversation, opened.board)
         await lookUntil { conversation.isVerified && board.isVerified }
         home.server.refuseNext(isMessage ? "message:send" : "POST /api/rooms/\(home.roomID)/elements", with: gone)
         home.server.refuseNext("GET /api/rooms/\(home.roomID)", with: gone)
@@ -157,6 +159,7 @@ struct RoomsClientGoneRoomTests {
         await home.clock.advance(by: .seconds(1))
         await lookUntil { conversation.failure == .roomGone && board.failure == .roomGone }
         await lookUntil { (try? await client.unsentCount()) == 0 }
+        opened.close()
         await client.stop()
     }
 }

@@ -32,7 +32,7 @@ struct RoomsClientLifeTests {
     private func openedRoom() async throws -> Conversation {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.isVerified }
         return conversation
     }
@@ -121,13 +121,14 @@ struct RoomsClientLifeTests {
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
         #expect(try await client.unsentCount() == 0)
         let room = try #require(client.rooms[roomID])
-        let (conversation, board) = (client.open(room), client.openBoard(room))
+        let opened = client.open(room)
+        let (conversation, board) = (opened.conversation, opened.board)
         await lookUntil { conversation.isVerified && board.isVerified }
         device.setAirplaneMode(true)
         conversation.send("Later")
         board.create(type: "note", content: [:])
         board.create(type: "note", content: [:])
-        await client.close(board)
+        await opened.closeAndKeep()
         await lookUntil { (try? await client.unsentCount()) == 3 }
         await client.stop()
     }
@@ -150,7 +151,7 @@ struct RoomsClientLifeTests {
     func backgroundWithRefused() async throws {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
         conversation.send("Never")
         #expect(await client.enterBackground() == .waiting(unsent: 1))
@@ -174,7 +175,7 @@ struct RoomsClientLifeTests {
         try await readMessage()
         device.holdAcks()
         device.delayAnswers(by: .seconds(30))
-        client.open(try #require(client.rooms[roomID])).send("never sent")
+        client.openConversation(try #require(client.rooms[roomID])).send("never sent")
         await TestClock.settle()
         try await client.signOut()
         #expect(!device.requests.contains("messages:mark-read"))
@@ -209,7 +210,7 @@ struct RoomsClientLifeTests {
     func interruptedSignOut() async throws {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await client.stop()
         conversation.send("signed out of")
         #expect(await client.enterBackground() == .waiting(unsent: 1))
@@ -220,12 +221,12 @@ struct RoomsClientLifeTests {
             tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
         // A tap on a notification may open the room before the start.
         let opened = try await next.open(roomID: roomID)
-        let board = next.openBoard(try #require(client.rooms[roomID]))
+        let board = opened.board
         #expect(next.rooms.rooms.isEmpty)
         await lookUntil { board.keepFailure != nil }
         await clock.advance(by: .seconds(60))
         await #expect(throws: ClientFailure.self) { try await next.unsentCount() }
-        #expect(opened.items.isEmpty && server.texts(in: roomID) == [])
+        #expect(opened.conversation.items.isEmpty && server.texts(in: roomID) == [])
         next.removeFile = { url in
             guard url.lastPathComponent != "outbox" else { throw CocoaError(.fileWriteNoPermission) }
             try FileManager.default.removeItem(at: url)
@@ -248,10 +249,10 @@ struct RoomsClientLifeTests {
         await next.start()
         await lookUntil { next.connection == .connected && next.rooms.isLoaded }
         await clock.advance(by: .seconds(60))
-        #expect(server.texts(in: roomID) == [] && opened.items.isEmpty)
+        #expect(server.texts(in: roomID) == [] && opened.conversation.items.isEmpty)
         #expect(try await next.unsentCount() == 0)
-        opened.send("signed in again")
-        await lookUntil { opened.items.map(\.state) == [.stored] }
+        opened.conversation.send("signed in again")
+        await lookUntil { opened.conversation.items.map(\.state) == [.stored] }
         #expect(server.texts(in: roomID) == ["signed in again"])
         await next.stop()
     }
@@ -273,7 +274,7 @@ struct RoomsClientLifeTests {
         let signingOut = Task { try await client.signOut() }
         for _ in 0...turns { await Task.yield() }
         func begin() async {
-            let conversation = client.open(room)
+            let conversation = client.openConversation(room)
             await client.enterForeground()
             await TestClock.settle()
             conversation.noteVisible(conversation.items)
@@ -291,7 +292,7 @@ struct RoomsClientLifeTests {
     @Test("after a stop, nothing is sent until the next start, which sends what waits")
     func stopped() async throws {
         try await readMessage()
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         device.setAirplaneMode(true)
         conversation.send("Later")
         await clock.advance(by: .seconds(5))
@@ -308,7 +309,7 @@ struct RoomsClientLifeTests {
     @Test("in the background, typed messages are on the disk, and receipts of a closed room are sent")
     func backgroundAtOnce() async throws {
         try await readMessage()
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         device.holdAcks()
         for number in 0..<50 { conversation.send("\(number)") }
         for _ in 0..<2 { await client.close(conversation) }
@@ -337,7 +338,7 @@ struct RoomsClientLifeTests {
         await lookUntil { client.connection != .connected }
         await clock.advance(by: .seconds(1))
         await lookUntil { client.connection == .connected }
-        await lookUntil { client.outboxFailure == nil && client.failures.map(\.roomID) == ["broken"] }
+        await lookUntil { client.outboxFailure == nil && client.setAside.count == 1 }
         await client.stop()
     }
 
@@ -354,7 +355,7 @@ struct RoomsClientLifeTests {
         try Data("{".utf8).write(to: outbox.appending(path: "broken%2F1.json"))
         let message = PendingMessage(tempID: "t", text: "Hello", createdAt: clock.now)
         try await client.outbox.append(message, in: roomID)
-        await lookUntil { client.outboxFailure == nil && client.failures.map(\.roomID) == ["broken"] }
+        await lookUntil { client.outboxFailure == nil && client.setAside.count == 1 }
         await client.stop()
     }
 

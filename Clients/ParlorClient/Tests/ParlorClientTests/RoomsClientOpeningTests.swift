@@ -40,7 +40,7 @@ struct RoomsClientOpeningTests {
         await client.start()
         await until { client.rooms.isLoaded }
         for _ in 0..<2 {
-            let conversation = client.open(try #require(client.rooms[roomID]))
+            let conversation = client.openConversation(try #require(client.rooms[roomID]))
             await until { conversation.isFetched }
             #expect(conversation.items.map(\.text) == ["Hello"])
             #expect(!conversation.isVerified)
@@ -56,13 +56,13 @@ struct RoomsClientOpeningTests {
         await client.start()
         await until { client.connection == .connected && client.rooms.isLoaded }
         let room = try #require(client.rooms[roomID])
-        let first = client.open(room)
+        let first = client.openConversation(room)
         await until { first.isVerified }
         let closing = Task { await client.close(first) }
         // This task runs before the first closing has ended.
         var isClosed = false
         let closingAgain = Task {
-            let second = client.open(room)
+            let second = client.openConversation(room)
             #expect(second === first)
             // The second closing takes longer, because there is something to write.
             second.apply(.messagesRead(roomID: roomID, userID: ben.id, messageIDs: [messageID], readAt: clock.now))
@@ -70,7 +70,7 @@ struct RoomsClientOpeningTests {
             isClosed = true
         }
         await closing.value
-        let third = client.open(room)
+        let third = client.openConversation(room)
         #expect(isClosed || third === first)
         await closingAgain.value
         await until { third.isVerified }
@@ -85,17 +85,16 @@ struct RoomsClientOpeningTests {
         try server.post("Hello", in: roomID, by: ben.id)
         let client = try makeClient()
         // The notification is tapped before the app has started its client.
-        let conversation = try await client.open(roomID: roomID)
+        let opened = try await client.open(roomID: roomID)
+        let conversation = opened.conversation
         #expect(client.rooms[roomID] == nil)
         await client.start()
         await until { conversation.isVerified }
         #expect(conversation.items.map(\.text) == ["Hello"])
         await until { client.rooms[roomID] != nil }
-        #expect(try await client.open(roomID: roomID) === conversation)
-        let board = try await client.openBoard(roomID: roomID)
-        #expect(client.openBoard(try #require(client.rooms[roomID])) === board)
-        for _ in 0..<2 { await client.close(board) }
-        for _ in 0..<2 { await client.close(conversation) }
+        let again = try await client.open(roomID: roomID)
+        #expect(again.conversation === conversation && again.board === opened.board)
+        for room in [opened, again] { await room.closeAndKeep() }
         await client.stop()
     }
 
@@ -104,12 +103,11 @@ struct RoomsClientOpeningTests {
         let other = try server.makeRoom(by: ben.id, with: server.addPerson("eve").id)
         let client = try makeClient()
         for id in [other, "unknown", "a/../b"] {
-            let failure = await #expect(throws: ClientFailure.self) { try await client.open(roomID: id) }
+            let failure = await #expect(throws: ClientFailure.self) { _ = try await client.open(roomID: id) }
             #expect(failure?.code == "room_not_found")
         }
         try await client.signOut()
-        await #expect(throws: ClientFailure.signedOut) { try await client.open(roomID: roomID) }
-        await #expect(throws: ClientFailure.signedOut) { try await client.openBoard(roomID: roomID) }
+        await #expect(throws: ClientFailure.signedOut) { _ = try await client.open(roomID: roomID) }
     }
 
     @Test("a notification that starts the app without a network opens a room that was shown before, and no other")
@@ -118,7 +116,7 @@ struct RoomsClientOpeningTests {
         let first = try makeClient()
         await first.start()
         await until { first.rooms.isLoaded }
-        let conversation = first.open(try #require(first.rooms[roomID]))
+        let conversation = first.openConversation(try #require(first.rooms[roomID]))
         await until { conversation.isVerified }
         await first.close(conversation)
         _ = await first.enterBackground()
@@ -132,14 +130,14 @@ struct RoomsClientOpeningTests {
             folder: folder.url)
         #expect(try await second.room(roomID).name == "Plans")
         let shown = try await second.open(roomID: roomID)
-        await until { shown.items.map(\.text) == ["Hello"] }
+        await until { shown.conversation.items.map(\.text) == ["Hello"] }
         for failure in [
-            await #expect(throws: ClientFailure.self) { try await second.open(roomID: other) },
-            await #expect(throws: ClientFailure.self) { try await second.room(other) },
+            await #expect(throws: ClientFailure.self) { _ = try await second.open(roomID: other) },
+            await #expect(throws: ClientFailure.self) { _ = try await second.room(other) },
         ] {
             #expect(failure?.code == "offline")
         }
-        await second.close(shown)
+        await shown.closeAndKeep()
         await second.stop()
     }
 }

@@ -69,7 +69,7 @@ struct RoomsClientRecoveryTests {
     @Test("after a forced sign-out, signing in again continues with the same client, and sends what waits")
     func signingInAgain() async throws {
         await connect()
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.isVerified }
         server.refuseNext("POST /api/auth/refresh", with: Refusal(code: "invalid_token", message: "", status: 401))
         server.expireTokens()
@@ -90,13 +90,13 @@ struct RoomsClientRecoveryTests {
     func intercepted(status: Int) async throws {
         await connect()
         server.expireTokens()
-        device.interceptNextRequests(3, with: HTTPResponse(status: status, body: Data("<html>".utf8)))
+        device.interceptNextRequests(3, with: Data("<html>".utf8), status: status)
         await lookUntil { client.connection != .connected }
         await clock.advance(by: .seconds(60))
         await lookUntil { client.connection == .connected }
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.isVerified }
-        device.interceptNextRequests(with: HTTPResponse(status: status, body: Data("<html>".utf8)))
+        device.interceptNextRequests(with: Data("<html>".utf8), status: status)
         device.loseNextRequests()
         conversation.send("Hello")
         await lookUntil { conversation.items.last?.state == .queued }
@@ -109,7 +109,7 @@ struct RoomsClientRecoveryTests {
     @Test("if the server cannot replay missed events, the room and the list are fetched again")
     func forgotten() async throws {
         await connect()
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.isVerified }
         device.setAirplaneMode(true)
         await lookUntil { client.connection != .connected }

@@ -14,7 +14,7 @@ struct RoomsClientReopeningTests {
     init() throws { home = try AdasDevice() }
 
     private func opened(_ client: RoomsClient) async throws -> Conversation {
-        let conversation = client.open(try #require(client.rooms[home.roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.isVerified }
         return conversation
     }
@@ -96,7 +96,7 @@ struct RoomsClientReopeningTests {
     func boardWithoutJoin() async throws {
         let client = try await home.connected()
         home.server.refuseNext("room:join", with: Refusal(code: "service_unavailable", message: "", isRetryable: true))
-        let board = client.openBoard(try #require(client.rooms[home.roomID]))
+        let board = client.openBoard(of: client.openConversation(try #require(client.rooms[home.roomID])))
         await lookUntil { home.device.requests.contains("room:join") && !board.isLoading && board.failure == nil }
         await TestClock.settle()
         #expect(!board.isVerified)

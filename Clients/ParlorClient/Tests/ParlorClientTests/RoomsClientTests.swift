@@ -45,8 +45,8 @@ struct RoomsClientTests {
         await until { client.rooms[roomID]?.badges.messages == 1 }
 
         let room = try #require(client.rooms[roomID])
-        let conversation = client.open(room)
-        #expect(client.open(room) === conversation)
+        let conversation = client.openConversation(room)
+        #expect(client.openConversation(room) === conversation)
         await until { conversation.isVerified }
         #expect(conversation.items.map(\.text) == ["Hello"])
         conversation.send("Hi!")
@@ -67,15 +67,15 @@ struct RoomsClientTests {
         await client.start()
         await until { client.connection == .connected && client.rooms.isLoaded }
         let room = try #require(client.rooms[roomID])
-        let first = client.open(room)
+        let first = client.openConversation(room)
         await client.close(first)
         #expect(!first.isEntered)
 
-        let again = client.open(room)
+        let again = client.openConversation(room)
         await until { again.isVerified }
         async let closed: Void = client.close(again)
         await Task.yield()
-        let third = client.open(room)
+        let third = client.openConversation(room)
         await closed
         await until { third.isVerified }
         try server.post("Hello", in: roomID, by: ben.id)
@@ -92,7 +92,7 @@ struct RoomsClientTests {
         try server.post("Hello", in: roomID, by: ben.id)
         await client.start()
         await until { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await until { conversation.isVerified }
         server.refuseNext("message:send", with: Refusal(code: "room_not_found", message: "gone"))
         conversation.send("too late")
@@ -119,7 +119,7 @@ struct RoomsClientTests {
         let room = Room(
             id: roomID, displayName: "Plans", createdBy: ada.id, createdAt: clock.now, updatedAt: clock.now,
             lastActivityAt: clock.now)
-        let conversation = client.open(room)
+        let conversation = client.openConversation(room)
         for number in 1...3 { conversation.send("number \(number)") }
         #expect(conversation.items.map(\.state) == [.queued, .queued, .queued])
         await lookUntil { await client.outbox.messages(in: roomID).count >= 3 }
@@ -197,7 +197,7 @@ struct RoomsClientTests {
         #expect(client.rooms.order == .content)
         await client.start()
         await until { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await until { conversation.isVerified }
         #expect(conversation.items.map(\.text) == ["3", "4", "5"])
         conversation.noteVisible(conversation.items)

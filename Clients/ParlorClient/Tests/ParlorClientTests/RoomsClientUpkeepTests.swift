@@ -29,10 +29,10 @@ struct RoomsClientUpkeepTests {
         let client = try await home.connected()
         home.device.setAirplaneMode(true)
         let room = try #require(client.rooms[home.roomID])
-        let board = client.openBoard(room)
+        let conversation = client.openConversation(room)
+        let board = client.openBoard(of: conversation)
         board.create(type: "note", content: [:])
         await board.keepAll()
-        let conversation = client.open(room)
         conversation.send("Hello")
         await conversation.keepAll()
         return { [weak client] in client == nil }
@@ -72,13 +72,13 @@ struct RoomsClientUpkeepTests {
         try home.server.post("first", in: home.roomID, by: home.ben.id)
         let client = try await home.connected()
         let room = try #require(client.rooms[home.roomID])
-        let first = client.open(room)
+        let first = client.openConversation(room)
         await lookUntil { first.isVerified }
         await client.close(first)
         await lookUntil { home.device.requests.contains("room:leave") }
         for number in 1...500 { try home.server.post("\(number)", in: home.roomID, by: home.ben.id) }
         let before = first.version
-        let conversation = client.open(room)
+        let conversation = client.openConversation(room)
         await lookUntil { conversation.isVerified && conversation.items.last?.text == "500" }
         #expect(conversation.items.count == 501)
         #expect(conversation.version - (conversation === first ? before : 0) <= 5)
@@ -96,7 +96,7 @@ struct RoomsClientUpkeepTests {
         let client = try await home.connected()
         let pages = { home.device.requests.count { $0 == "GET /api/rooms/\(home.roomID)/messages" } }
         let room = try #require(client.rooms[home.roomID])
-        let first = client.open(room)
+        let first = client.openConversation(room)
         await lookUntil { first.isVerified }
         await client.close(first)
         await lookUntil { home.device.requests.contains("room:leave") }
@@ -106,7 +106,7 @@ struct RoomsClientUpkeepTests {
         try home.server.deleteMessage(lost, in: home.roomID, by: home.ben.id)
         for _ in 0..<10 {
             let left = home.device.requests.count { $0 == "room:leave" }
-            let conversation = client.open(room)
+            let conversation = client.openConversation(room)
             await lookUntil { conversation.isVerified && conversation.items.last?.text == "new" }
             #expect(!conversation.items.contains { $0.text == "old" })
             #expect(conversation.hasOlder)
@@ -123,7 +123,7 @@ struct RoomsClientUpkeepTests {
         await home.clock.advance(by: .seconds(1))
         await lookUntil { client.connection == .connected }
         await TestClock.settle()
-        let conversation = client.open(room)
+        let conversation = client.openConversation(room)
         await lookUntil { conversation.isVerified && conversation.items.last?.text == "newest" }
         await client.stop()
     }
@@ -133,7 +133,7 @@ struct RoomsClientUpkeepTests {
         try home.server.post("read", in: home.roomID, by: home.ada.id)
         for number in 1...120 { try home.server.post("\(number)", in: home.roomID, by: home.ben.id) }
         let client = try await home.connected()
-        let conversation = client.open(try #require(client.rooms[home.roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.isVerified }
         let first = conversation.items.first { $0.id == conversation.firstUnread }
         #expect(first?.text == "1")

@@ -13,27 +13,24 @@ struct App {
         defer { try? FileManager.default.removeItem(at: folder) }
         let ada = try await Phone("ada", server, folder)
         let ben = try await Phone("ben", server, folder)
-        await ada.client.start()
-        await ben.client.start()
-        try await until("both are connected") {
-            ada.client.connection == .connected && ben.client.connection == .connected
-        }
         #if os(Linux)
             guard ada.client.isPolling else { throw Failed("the library has a WebSocket on Linux") }
         #endif
 
         let room = try await ada.client.rooms.makeRoom(with: ben.client.user.id, name: "Kitchen")
         try await until("Ben has the room") { ben.client.rooms[room.id] != nil }
-        let hers = ada.client.open(room)
+        let herRoom = ada.client.open(room)
+        let hers = herRoom.conversation
         hers.send("Tea is ready")
         try await until("Ben has an unread message") { ben.client.rooms.counts[room.id].unreadMessages == 1 }
 
-        let his = ben.client.open(room)
+        let hisRoom = ben.client.open(room)
+        let his = hisRoom.conversation
         try await until("Ben sees the message") { his.items.last?.text == "Tea is ready" }
         his.noteVisible(his.items)
         try await until("Ada sees that he has read it") { hers.items.last?.state == .read }
 
-        let (board, theirs) = (ada.client.openBoard(room), ben.client.openBoard(room))
+        let (board, theirs) = (herRoom.board, hisRoom.board)
         guard let note = board.create(type: "note", content: ["text": .string("Buy milk")]) else {
             throw Failed("the note is not made")
         }
@@ -45,40 +42,39 @@ struct App {
         hers.typed()
         try await until("Ben sees that she types") { his.typistIDs == [ada.client.user.id] }
 
-        guard await ada.client.enterBackground() == .settled else { throw Failed("something is not sent") }
-        await ada.client.enterForeground()
-        await ben.client.close(theirs)
-        await ben.client.close(his)
-        await ada.client.close(hers)
+        guard await ada.account.enterBackground() == .settled else { throw Failed("something is not sent") }
+        await ada.account.enterForeground()
+        hisRoom.close()
+        herRoom.close()
         for phone in [ada, ben] {
-            try await phone.client.signOut()
-            await phone.tokens.settleEnding()
-            guard await !phone.isSignedIn() else { throw Failed("the session lives on") }
+            try await phone.account.signOut()
+            guard case .signedOut = phone.account.state, case .signedOut = phone.nextLaunch().state else {
+                throw Failed("the session lives on")
+            }
         }
         print("the app works")
     }
 }
 
-/// What an app would write itself: it stores the session, and has one client.
+/// One person's app.
 final class Phone {
+    let account: ParlorAccount
     let client: RoomsClient
-    let tokens: SessionTokens
-    private let accounts: AccountsAPI
-    private let session: Session
+    /// Makes the account again, as the next launch of the app does.
+    let nextLaunch: () -> ParlorAccount
 
     init(_ name: String, _ server: URL, _ folder: URL) async throws {
-        accounts = AccountsAPI(transport: URLSessionTransport(base: server))
-        session = try await accounts.register(
+        let folder = folder.appending(path: name)
+        nextLaunch = {
+            ParlorAccount(
+                server: server, store: FileSessionStore(url: folder.appending(path: "session")), folder: folder)
+        }
+        account = nextLaunch()
+        try await account.register(
             username: "\(name)-\(UUID().uuidString.prefix(8))", password: "correct horse", firstName: name.capitalized)
-        tokens = try SessionTokens(
-            keptIn: FileSessionStore(url: folder.appending(path: "\(name).json")), accounts: accounts)
-        await tokens.use(session)
-        client = RoomsClient(
-            server: server, user: session.user, tokens: tokens, folder: folder.appending(path: session.user.id))
+        guard let client = account.client else { throw Failed("nobody is signed in") }
+        self.client = client
     }
-
-    /// True if the first refresh token still works.
-    func isSignedIn() async -> Bool { (try? await accounts.refresh(session.refreshToken)) != nil }
 }
 
 struct Failed: Error, CustomStringConvertible {

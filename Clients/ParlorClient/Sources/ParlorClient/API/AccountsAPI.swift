@@ -4,11 +4,11 @@ import Foundation
 ///
 /// ``SessionTokens`` manages the sessions that these calls return. Every call throws `ClientFailure` or
 /// `CancellationError`.
-public struct AccountsAPI: Sendable {
+package struct AccountsAPI: Sendable {
     let caller: ServerCaller
 
     /// - Parameter makeRequestID: returns an id for each request. The server's log has it too.
-    public init(
+    package init(
         transport: any HTTPTransport,
         makeRequestID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
     ) {
@@ -18,7 +18,7 @@ public struct AccountsAPI: Sendable {
     /// Creates an account, and starts a session.
     ///
     /// - Throws: `ClientFailure`, such as `refused` with `username_taken` or `email_taken`.
-    public func register(
+    package func register(
         username: String, password: String, firstName: String? = nil, email: String? = nil
     ) async throws -> Session {
         try await session(
@@ -33,7 +33,7 @@ public struct AccountsAPI: Sendable {
     ///
     /// - Parameter username: the username or the e-mail address.
     /// - Throws: `ClientFailure`, such as `refused` with `invalid_credentials`.
-    public func logIn(username: String, password: String) async throws -> Session {
+    package func logIn(username: String, password: String) async throws -> Session {
         try await session("login", ["username": .string(username), "password": .string(password)])
     }
 
@@ -42,7 +42,7 @@ public struct AccountsAPI: Sendable {
     ///
     /// - Parameter attemptID: 1 to 64 characters. A repeat within a minute, with the same token and id, gets
     ///   the same answer. Store the id before this call. Older servers ignore the id.
-    public func refresh(_ refreshToken: String, attemptID: String? = nil) async throws -> Session {
+    package func refresh(_ refreshToken: String, attemptID: String? = nil) async throws -> Session {
         try await session(
             "refresh",
             .members(["refreshToken": .string(refreshToken), "attemptId": attemptID.map(JSON.string)]))

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Sends requests to one server. `URLSessionTransport` does so, and `ParlorClientTesting` has a scripted one.
-public protocol HTTPTransport: Sendable {
+package protocol HTTPTransport: Sendable {
     /// Sends a request.
     ///
     /// - Returns: the server's answer, whatever its status.
@@ -10,17 +10,17 @@ public protocol HTTPTransport: Sendable {
 }
 
 /// An HTTP request, without the server's address.
-public struct HTTPRequest: Sendable, Equatable {
-    public var method: String
+package struct HTTPRequest: Sendable, Equatable {
+    package var method: String
     /// The path below the server's address; each segment is percent-encoded.
-    public var path: String
-    public var query: [URLQueryItem]
-    public var headers: [String: String]
-    public var body: Data?
+    package var path: String
+    package var query: [URLQueryItem]
+    package var headers: [String: String]
+    package var body: Data?
     /// The time without data after which the request fails; nil for the transport's own limit.
-    public var timeout: Duration?
+    package var timeout: Duration?
 
-    public init(
+    package init(
         _ method: String, _ path: String, query: [URLQueryItem] = [], headers: [String: String] = [:],
         body: Data? = nil
     ) {
@@ -33,13 +33,13 @@ public struct HTTPRequest: Sendable, Equatable {
 }
 
 /// The answer to an HTTP request.
-public struct HTTPResponse: Sendable, Equatable {
-    public var status: Int
+package struct HTTPResponse: Sendable, Equatable {
+    package var status: Int
     /// Headers by lower-case name.
-    public var headers: [String: String]
-    public var body: Data
+    package var headers: [String: String]
+    package var body: Data
 
-    public init(status: Int, headers: [String: String] = [:], body: Data = Data()) {
+    package init(status: Int, headers: [String: String] = [:], body: Data = Data()) {
         self.status = status
         self.headers = headers
         self.body = body

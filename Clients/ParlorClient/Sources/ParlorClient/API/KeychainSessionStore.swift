@@ -6,15 +6,15 @@
     ///
     /// On macOS this is the data protection keychain, so the app needs a signature with an application identifier.
     ///
-    /// With an access group and a lock, an extension of the app can share them (``ExtensionTokens``). Without a
+    /// With an access group and a lock, an extension of the app can share them (``NotificationLoader``). Without a
     /// lock, an extension may read the stored token, but must not renew the session.
     public struct KeychainSessionStore: SessionStore {
         /// The keychain's error.
-        public struct Failure: LocalizedError, Sendable {
-            public let status: OSStatus
+        package struct Failure: LocalizedError, Sendable {
+            package let status: OSStatus
 
             /// A sentence for an alert, in English, with the system's reason if it has one.
-            public var errorDescription: String? {
+            package var errorDescription: String? {
                 let reason = SecCopyErrorMessageString(status, nil) as String? ?? "error \(status)."
                 return "The keychain of this device cannot be used: \(reason)"
             }

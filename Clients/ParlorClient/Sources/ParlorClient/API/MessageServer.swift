@@ -1,7 +1,7 @@
 /// The requests of conversations. ``ServerConnection`` sends them for a ``RoomsClient``.
 ///
 /// The calls throw `ClientFailure` or `CancellationError`.
-public protocol MessageServer: Sendable {
+package protocol MessageServer: Sendable {
     /// Joins a room. When this returns, events of the room arrive until ``leave(_:)``, also after reconnects.
     ///
     /// Without a connection it returns at once, and the room is joined at the next connect.
@@ -39,5 +39,5 @@ public protocol MessageServer: Sendable {
 }
 
 extension MessageServer {
-    public func connectionCursor() async -> String? { nil }
+    package func connectionCursor() async -> String? { nil }
 }

@@ -7,7 +7,7 @@ extension RoomsAPI {
     }
 
     /// Ends the session that the refresh token belongs to.
-    public func logOut(refreshToken: String) async throws {
+    package func logOut(refreshToken: String) async throws {
         try await perform(
             try HTTPRequest("POST", to: ["auth", "logout"], body: ["refreshToken": .string(refreshToken)]))
     }
@@ -17,7 +17,7 @@ extension RoomsAPI {
     /// - Parameters:
     ///   - prefix: the beginning of the username or the first name; nil for everyone.
     ///   - cursor: the ``Page/next`` of the previous page; nil for the first.
-    public func peopleWithoutRooms(
+    package func peopleWithoutRooms(
         matching prefix: String? = nil, limit: Int? = nil, cursor: String? = nil
     ) async throws -> Page<Person> {
         try await page(

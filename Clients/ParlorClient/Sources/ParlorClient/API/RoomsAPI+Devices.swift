@@ -10,7 +10,7 @@ extension RoomsAPI {
     /// Registers this device for push notifications, until the session ends.
     ///
     /// - Parameter token: the device token in hexadecimal. It belongs to the last person who registered it.
-    public func registerDevice(token: String, environment: PushEnvironment) async throws {
+    package func registerDevice(token: String, environment: PushEnvironment) async throws {
         try await perform(
             try HTTPRequest(
                 "POST", to: ["devices"],
@@ -21,7 +21,7 @@ extension RoomsAPI {
     }
 
     /// Unregisters a device. A token that is unknown, or another person's, is ignored.
-    public func removeDevice(token: String) async throws {
+    package func removeDevice(token: String) async throws {
         try await perform(try HTTPRequest("DELETE", to: ["devices", token]))
     }
 }

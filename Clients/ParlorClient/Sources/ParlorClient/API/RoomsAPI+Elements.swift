@@ -4,7 +4,7 @@ extension RoomsAPI {
     /// Returns a page of a room's elements, oldest first.
     ///
     /// - Parameter cursor: the ``Page/next`` of the previous page; nil for the first.
-    public func elements(in roomID: String, limit: Int? = nil, cursor: String? = nil) async throws -> Page<Element> {
+    package func elements(in roomID: String, limit: Int? = nil, cursor: String? = nil) async throws -> Page<Element> {
         try await page(
             of: try HTTPRequest(
                 "GET", to: ["rooms", roomID, "elements"],
@@ -16,7 +16,7 @@ extension RoomsAPI {
     /// - Parameters:
     ///   - content: a JSON object of at most 64 KiB; empty by default.
     ///   - tempID: 1 to 64 characters. A repeat with the same id stores nothing, and returns the first element.
-    public func makeElement(
+    package func makeElement(
         type: String, content: JSON? = nil, position: Element.Position? = nil, tempID: String? = nil, in roomID: String
     ) async throws -> Element {
         try await value(
@@ -32,7 +32,7 @@ extension RoomsAPI {
     ///
     /// - Parameter version: the version that the change is based on. If it is outdated, the server
     ///   refuses with `version_conflict`. If it is nil, the change is made in any case.
-    public func update(
+    package func update(
         _ elementID: String, content: JSON? = nil, position: PositionChange = .keep, version: Int? = nil,
         in roomID: String
     ) async throws -> Element {
@@ -45,7 +45,7 @@ extension RoomsAPI {
     }
 
     /// Deletes an element. Any participant may do so.
-    public func deleteElement(_ id: String, in roomID: String) async throws {
+    package func deleteElement(_ id: String, in roomID: String) async throws {
         try await perform(try HTTPRequest("DELETE", to: ["rooms", roomID, "elements", id]))
     }
 
@@ -53,7 +53,7 @@ extension RoomsAPI {
     ///
     /// - Returns: the number of deleted elements.
     @discardableResult
-    public func clear(_ roomID: String) async throws -> Int {
+    package func clear(_ roomID: String) async throws -> Int {
         let cleared: DeletedCount = try await value(
             of: try HTTPRequest("DELETE", to: ["rooms", roomID, "elements"]))
         return cleared.deletedCount
@@ -61,7 +61,7 @@ extension RoomsAPI {
 }
 
 /// A change of an element's position.
-public enum PositionChange: Equatable, Sendable {
+package enum PositionChange: Equatable, Sendable {
     case keep
     case move(Element.Position)
     case remove

@@ -8,7 +8,7 @@ extension RoomsAPI {
     ///   - after: returns the messages above this `seq`; 0 for the first page.
     ///   - limit: 1 to 200.
     @concurrent
-    public func messages(
+    package func messages(
         in roomID: String, before: Int? = nil, after: Int? = nil, limit: Int? = nil
     ) async throws -> Page<Message> {
         var page: Page<Message> = try await page(
@@ -26,7 +26,7 @@ extension RoomsAPI {
     ///
     /// - Parameter tempID: 1 to 64 characters. A repeat with the same id stores nothing, and returns the first
     ///   message. If that was deleted, the server refuses with `message_not_found`.
-    public func send(_ text: String, tempID: String? = nil, in roomID: String) async throws -> Message {
+    package func send(_ text: String, tempID: String? = nil, in roomID: String) async throws -> Message {
         let message: Message = try await value(
             of: try HTTPRequest(
                 "POST", to: ["rooms", roomID, "messages"],
@@ -35,7 +35,7 @@ extension RoomsAPI {
     }
 
     /// Deletes one of the caller's own messages.
-    public func deleteMessage(_ id: String, in roomID: String) async throws {
+    package func deleteMessage(_ id: String, in roomID: String) async throws {
         try await perform(try HTTPRequest("DELETE", to: ["rooms", roomID, "messages", id]))
     }
 
@@ -44,7 +44,7 @@ extension RoomsAPI {
     /// - Parameter ids: 1 to 500.
     /// - Returns: the number of messages that were unread before.
     @discardableResult
-    public func markRead(_ ids: [String], in roomID: String) async throws -> Int {
+    package func markRead(_ ids: [String], in roomID: String) async throws -> Int {
         let read: ReadCount = try await value(
             of: try HTTPRequest(
                 "POST", to: ["rooms", roomID, "messages", "read"],
@@ -55,7 +55,7 @@ extension RoomsAPI {
     /// Returns a page of the messages in all rooms that the caller shares with a person, oldest first.
     ///
     /// - Parameter before: the ``Page/next`` of the previous answer; nil for the newest page.
-    public func messages(with userID: String, before: String? = nil, limit: Int? = nil) async throws -> Page<Message> {
+    package func messages(with userID: String, before: String? = nil, limit: Int? = nil) async throws -> Page<Message> {
         try await page(
             of: try HTTPRequest(
                 "GET", to: ["users", userID, "messages"],

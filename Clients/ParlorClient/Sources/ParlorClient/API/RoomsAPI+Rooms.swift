@@ -1,24 +1,24 @@
 import Foundation
 
 /// The caller's rooms.
-public struct RoomListing: Equatable, Sendable {
-    public var rooms: [Room]
+package struct RoomListing: Equatable, Sendable {
+    package var rooms: [Room]
     /// Services that were down. Their fields of these rooms have the last known values, or 0.
-    public var degraded: [String]
+    package var degraded: [String]
 
-    public init(rooms: [Room], degraded: [String] = []) {
+    package init(rooms: [Room], degraded: [String] = []) {
         self.rooms = rooms
         self.degraded = degraded
     }
 }
 
 /// One of the caller's rooms.
-public struct RoomAnswer: Equatable, Sendable {
-    public var room: Room
+package struct RoomAnswer: Equatable, Sendable {
+    package var room: Room
     /// Services that were down. Their fields of this room have the last known values, or 0.
-    public var degraded: [String]
+    package var degraded: [String]
 
-    public init(room: Room, degraded: [String] = []) {
+    package init(room: Room, degraded: [String] = []) {
         self.room = room
         self.degraded = degraded
     }
@@ -27,7 +27,7 @@ public struct RoomAnswer: Equatable, Sendable {
 extension RoomsAPI {
     /// Returns the caller's rooms in this order. Here and in ``SyncSnapshot``, the `name` of an unnamed room is empty
     /// instead of nil.
-    public func myRooms(sortedBy order: RoomOrder = .activity) async throws -> RoomListing {
+    package func myRooms(sortedBy order: RoomOrder = .activity) async throws -> RoomListing {
         let request = try HTTPRequest("GET", to: ["rooms", "my-rooms"], query: [("sort", order.rawValue)])
         let envelope = try await envelope([Room].self, of: request)
         return RoomListing(rooms: envelope.data, degraded: envelope.degraded ?? [])
@@ -48,12 +48,12 @@ extension RoomsAPI {
 
     /// Returns the people who share rooms with the caller, the latest activity first. Each person's rooms are sorted
     /// as by ``RoomOrder/content``.
-    public func roomsByPerson() async throws -> [PersonWithRooms] {
+    package func roomsByPerson() async throws -> [PersonWithRooms] {
         try await value(of: try HTTPRequest("GET", to: ["rooms", "grouped-by-person"]))
     }
 
     /// Returns one of the caller's rooms. The server refuses any other with `room_not_found`.
-    public func room(_ id: String) async throws -> RoomAnswer {
+    package func room(_ id: String) async throws -> RoomAnswer {
         try await answer(to: try HTTPRequest("GET", to: ["rooms", id]))
     }
 
@@ -61,7 +61,7 @@ extension RoomsAPI {
     ///
     /// - Parameter requestID: 1 to 64 characters. A repeat with the same id returns the room that the first
     ///   call created. Without an id, and on older servers, a repeat creates another room.
-    public func makeRoom(with userID: String, name: String? = nil, requestID: String? = nil) async throws -> RoomAnswer
+    package func makeRoom(with userID: String, name: String? = nil, requestID: String? = nil) async throws -> RoomAnswer
     {
         let body = JSON.members([
             "otherUserId": .string(userID), "name": name.map(JSON.string),
@@ -71,7 +71,7 @@ extension RoomsAPI {
     }
 
     /// Renames a room. An empty name removes the name.
-    public func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {
+    package func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {
         try await answer(to: try HTTPRequest("PUT", to: ["rooms", roomID, "name"], body: ["name": .string(name)]))
     }
 

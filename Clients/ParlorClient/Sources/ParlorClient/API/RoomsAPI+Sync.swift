@@ -1,14 +1,14 @@
 import Foundation
 
 /// The caller's rooms, and the position in the logs at which they were read.
-public struct SyncSnapshot: Decodable, Equatable, Sendable {
+package struct SyncSnapshot: Decodable, Equatable, Sendable {
     /// The position, from which ``RoomsAPI/missed(since:limit:)`` continues.
-    public var cursor: String
-    public var rooms: [Room]
+    package var cursor: String
+    package var rooms: [Room]
 }
 
 /// The events since a cursor.
-public enum MissedEvents: Equatable, Sendable {
+package enum MissedEvents: Equatable, Sendable {
     /// The events in order, each once. If `hasMore` is true, call again with this cursor.
     case recovered([RoomEvent], cursor: String, hasMore: Bool)
     /// The server cannot replay from this cursor, for example because it is too old. Everything shown has to be
@@ -18,7 +18,7 @@ public enum MissedEvents: Equatable, Sendable {
 
 extension RoomsAPI {
     /// Returns the caller's rooms with a cursor, for a client that has none yet.
-    public func syncSnapshot() async throws -> SyncSnapshot {
+    package func syncSnapshot() async throws -> SyncSnapshot {
         try await value(of: try HTTPRequest("GET", to: ["sync"]))
     }
 
@@ -27,7 +27,7 @@ extension RoomsAPI {
     ///
     /// - Parameter limit: the maximum number of events, at most 1,000.
     /// - Throws: `ClientFailure`: `refused` with `invalid_field` for a cursor that is not the caller's.
-    public func missed(since cursor: String, limit: Int? = nil) async throws -> MissedEvents {
+    package func missed(since cursor: String, limit: Int? = nil) async throws -> MissedEvents {
         let request = try HTTPRequest(
             "GET", to: ["sync"], query: [("since", cursor), ("limit", limit.map { String($0) })])
         let answer: SyncAnswer = try await value(of: request)

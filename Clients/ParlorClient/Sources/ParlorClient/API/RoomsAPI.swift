@@ -2,15 +2,15 @@ import Foundation
 
 /// The server's HTTP calls, which docs/api.md describes.
 ///
-/// Every call throws `ClientFailure` or `CancellationError`. It first gets a token from the
-/// ``TokenProvider``. If the server refuses the token, the call fetches a new one and repeats the request
-/// once. Nothing else is retried: only the caller knows what is safe to repeat.
+/// Every call throws `ClientFailure` or `CancellationError`. It first gets a token. If the server refuses the token,
+/// the call fetches a new one and repeats the request once. Nothing else is retried: only the caller knows what is safe
+/// to repeat.
 public struct RoomsAPI: Sendable {
     let caller: ServerCaller
     let tokens: any TokenProvider
 
     /// - Parameter makeRequestID: returns an id for each request. The server's log has it too.
-    public init(
+    package init(
         transport: any HTTPTransport, tokens: any TokenProvider,
         makeRequestID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
     ) {

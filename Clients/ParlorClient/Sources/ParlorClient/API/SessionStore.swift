@@ -6,7 +6,7 @@ import Foundation
 
 /// Stores sessions from one launch of the app to the next: in the keychain on Apple's systems, in a file elsewhere.
 ///
-/// ``SessionTokens`` uses it, one call at a time. In an app's extension, ``ExtensionTokens`` does.
+/// A ``ParlorAccount`` uses it, one call at a time. In an app's extension, a ``NotificationLoader`` does.
 public protocol SessionStore: Sendable {
     /// Returns the stored sessions, or empty ones if nothing is stored.
     func load() throws -> KeptSessions

@@ -12,7 +12,7 @@ extension SessionTokens {
     /// - Parameter token: the device's token, for servers that do not unregister the device with the session.
     /// - Throws: the store's error. The sign-out still takes effect. Each later request, and each later `signOut`,
     ///   tries again to store it. But if the app ends before the store accepts it, the next launch is signed in.
-    public func signOut(device token: String? = nil) async throws { try await signOut(nil, device: token) }
+    package func signOut(device token: String? = nil) async throws { try await signOut(nil, device: token) }
 
     /// Signs a person out, as ``signOut(device:)`` does. Ends no session if somebody else is signed in.
     ///
@@ -44,14 +44,14 @@ extension SessionTokens {
 
     /// Returns when no signed-out session is left to end, or when the task is cancelled. A permanent refusal counts as
     /// the end.
-    public func settleEnding() async {
+    package func settleEnding() async {
         endSessions()
         guard let ending else { return }
         _ = try? await Task<Void, any Error> { await ending.value }.valueUnlessCancelled
     }
 
     /// Notes that the server can be reached, and ends the pause before the next try to end sessions.
-    public func noteConnection() { endingPause?.cancel() }
+    package func noteConnection() { endingPause?.cancel() }
 
     /// Starts to end the signed-out sessions on the server, one after the other, unless a task already does so.
     func endSessions() {

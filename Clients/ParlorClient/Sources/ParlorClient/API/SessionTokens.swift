@@ -13,7 +13,7 @@ import Foundation
 /// An extension of the app may renew the same session with ``ExtensionTokens``. So each change reads the store
 /// first and continues with the newer session. If both renew the session at once, they use the same attempt id
 /// and get the same answer. Only one process may use this type for a store.
-public actor SessionTokens: TokenProvider {
+package actor SessionTokens: TokenProvider {
     /// Covers clocks that differ, and the request's latency. For a token that is valid for less than two minutes, the
     /// leeway is half of that time.
     static let longestLeeway: TimeInterval = 60
@@ -21,6 +21,8 @@ public actor SessionTokens: TokenProvider {
     let accounts: AccountsAPI
     let clock: any ClientClock
     let log: ClientLog
+    /// The person whose session was stored at the start; nil if nobody was signed in.
+    nonisolated let restoredUser: Person?
     private let store: any SessionStore
     private let makeAttemptID: @Sendable () -> String
     /// Returns a number from 0 up to 1.
@@ -50,7 +52,7 @@ public actor SessionTokens: TokenProvider {
     ///   - makeAttemptID: returns a unique id for a refresh, 1 to 64 characters.
     ///   - random: returns a number from 0 up to 1, which spreads the retries of many clients.
     /// - Throws: the store's error.
-    public init(
+    package init(
         keptIn store: any SessionStore, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
         log: ClientLog = .system,
         makeAttemptID: @escaping @Sendable () -> String = { UUID().uuidString },
@@ -58,6 +60,7 @@ public actor SessionTokens: TokenProvider {
     ) throws {
         kept = try store.load()
         stored = kept.current
+        restoredUser = kept.current?.user
         self.store = store
         self.accounts = accounts
         self.clock = clock
@@ -76,7 +79,7 @@ public actor SessionTokens: TokenProvider {
     ///   - onChange: stores a session, for example in the keychain, before it returns. It gets each new
     ///     session before its token is used, the session with its attempt id before each refresh, and nil at
     ///     the end.
-    public init(
+    package init(
         _ session: Session? = nil, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
         log: ClientLog = .system,
         makeAttemptID: @escaping @Sendable () -> String = { UUID().uuidString },
@@ -84,6 +87,7 @@ public actor SessionTokens: TokenProvider {
     ) {
         kept = KeptSessions(current: session)
         stored = session
+        restoredUser = session?.user
         store = ClosureSessionStore(session, onChange: onChange)
         self.accounts = accounts
         self.clock = clock
@@ -93,13 +97,13 @@ public actor SessionTokens: TokenProvider {
     }
 
     /// The current session; nil if nobody is signed in.
-    public var session: Session? { kept.current }
+    package var session: Session? { kept.current }
 
-    public func isSignedIn() -> Bool { kept.current != nil }
+    package func isSignedIn() -> Bool { kept.current != nil }
 
     /// Uses the session of a person who has signed in. nil forgets it on this device only:
     /// ``signOut(device:)`` also ends it on the server.
-    public func use(_ session: Session?) async {
+    package func use(_ session: Session?) async {
         refreshing = nil
         replacesStored = true
         change { $0.current = session }
@@ -164,14 +168,14 @@ public actor SessionTokens: TokenProvider {
 
     // MARK: Tokens
 
-    public func token() async throws -> String { try await token(of: nil) }
+    package func token() async throws -> String { try await token(of: nil) }
 
-    public func token(replacing refused: String) async throws -> String {
+    package func token(replacing refused: String) async throws -> String {
         try await token(replacing: refused, of: nil)
     }
 
     /// A client of this person gets no token of anybody else who signs in later.
-    public nonisolated func tokens(of personID: String) -> any TokenProvider {
+    package nonisolated func tokens(of personID: String) -> any TokenProvider {
         PersonTokens(sessions: self, personID: personID)
     }
 
@@ -208,7 +212,7 @@ public actor SessionTokens: TokenProvider {
     }
 
     /// Returns when the refresh in progress, if any, has been answered and its session is stored.
-    public func settle() async { _ = await refreshing?.result }
+    package func settle() async { _ = await refreshing?.result }
 
     private func refresh(replacing token: String) async throws -> String {
         if let refreshing { return try await refreshing.valueUnlessCancelled.token }

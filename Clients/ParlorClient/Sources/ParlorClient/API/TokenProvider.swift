@@ -1,7 +1,7 @@
 /// Provides the access token before each connect of the socket and each request.
 ///
 /// `SessionTokens` manages a session itself. An app that signs in elsewhere implements its own provider.
-public protocol TokenProvider: Sendable {
+package protocol TokenProvider: Sendable {
     /// Returns a token that is believed to be valid.
     ///
     /// - Throws: `ClientFailure.signedOut`; `ClientFailure.offline` if a new one could not be fetched.
@@ -37,8 +37,8 @@ public protocol TokenProvider: Sendable {
 
 // An app that signs in elsewhere also ends its sessions there.
 extension TokenProvider {
-    public func isSignedIn() async -> Bool { true }
-    public func settle() async {}
-    public func signOut(device token: String?) async {}
-    public func tokens(of personID: String) -> any TokenProvider { self }
+    package func isSignedIn() async -> Bool { true }
+    package func settle() async {}
+    package func signOut(device token: String?) async {}
+    package func tokens(of personID: String) -> any TokenProvider { self }
 }

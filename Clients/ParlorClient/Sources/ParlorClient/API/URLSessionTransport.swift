@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// Sends requests with a `URLSession`.
-public struct URLSessionTransport: HTTPTransport {
+package struct URLSessionTransport: HTTPTransport {
     private let base: URL
     private let session: URLSession
     /// Invalidates a session that was created here; nil for an app's own.
@@ -17,7 +17,7 @@ public struct URLSessionTransport: HTTPTransport {
     ///     follows no redirects, as those would take the access token to another host. If the app passes a session,
     ///     that session's configuration and delegate decide all of this. A request that has its own time limit keeps
     ///     it.
-    public init(base: URL, session: URLSession? = nil) {
+    package init(base: URL, session: URLSession? = nil) {
         if let session {
             self.init(base: base, session: session, owner: nil)
         } else {
@@ -46,7 +46,7 @@ public struct URLSessionTransport: HTTPTransport {
         return configuration
     }
 
-    public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let sent = try urlRequest(request)
         let body: Data
         let answer: URLResponse

@@ -4,7 +4,7 @@ import Observation
 /// One room's board: its elements, which events keep up to date.
 ///
 /// A change is shown at once, stored on disk, and sent in order as soon as the server can be reached, also after a
-/// restart. A change that is sent twice takes effect once. ``RoomsClient/openBoard(_:)`` creates boards.
+/// restart. A change that is sent twice takes effect once. ``OpenRoom/board`` opens one.
 @MainActor
 @Observable
 public final class Board {
@@ -31,9 +31,6 @@ public final class Board {
 
     /// Returns true if the conversation, which joins the room for the board, has joined it.
     @ObservationIgnored var isRoomJoined: @MainActor () -> Bool = { true }
-    /// Closes the conversation that was opened with the board, and no later one: after a loss of the room, another
-    /// conversation may be open.
-    @ObservationIgnored var closeRoom: @MainActor () async -> Void = {}
     @ObservationIgnored let sender: BoardSender
     @ObservationIgnored private let contents: BoardContents
     @ObservationIgnored private let loading: Loading
@@ -83,7 +80,7 @@ public final class Board {
     // MARK: Updates
 
     /// Applies an update of the socket. Events of other rooms are ignored.
-    public func apply(_ update: SocketUpdate) {
+    package func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting: break
         case .connected:

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The elements are a cache. The changes exist nowhere else, and are on disk when `keep` returns. All work is done
 /// off the main actor.
-public actor BoardFiles {
+package actor BoardFiles {
     private static let format = 1
     private let all: RoomFiles
     private let elements: RoomFiles
@@ -33,7 +33,7 @@ public actor BoardFiles {
     /// - Parameters:
     ///   - folder: a folder for one person on one server, used by boards alone.
     ///   - isForced: true to sync each change to the disk, so that it also survives a power cut.
-    public init(folder: URL, isForced: Bool = true) { self.init(folder: folder, isForced: isForced, mark: nil) }
+    package init(folder: URL, isForced: Bool = true) { self.init(folder: folder, isForced: isForced, mark: nil) }
 
     init(
         folder: URL, isForced: Bool, mark: SignOutMark?, log: ClientLog = .none,

@@ -1,7 +1,7 @@
 /// The requests that boards send.
 ///
 /// Every call throws `ClientFailure` or `CancellationError`.
-public protocol ElementServer: Sendable {
+package protocol ElementServer: Sendable {
     /// Returns a page of a room's elements.
     func elements(in roomID: String, limit: Int?, cursor: String?) async throws -> Page<Element>
     /// Creates an element.

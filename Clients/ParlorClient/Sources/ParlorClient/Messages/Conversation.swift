@@ -3,8 +3,8 @@ import Observation
 
 /// The live messages of one room, and the actions of a screen that shows them.
 ///
-/// ``enter()`` first shows cached messages, with ``isVerified`` false, and then the server's. From then on
-/// ``apply(_:)-(RoomEvent)`` keeps them up to date. Own messages appear at once, and are sent by the ``Outbox``.
+/// An ``OpenRoom`` has it. It first shows cached messages, with ``isVerified`` false, and then the server's. From then
+/// on events keep them up to date. Own messages appear at once, and are sent as soon as the server can be reached.
 ///
 /// ``version`` rises with every change of ``items``, and only then. Do not use it as the identity of a view: a list
 /// whose identity changes loses its scroll position, here with each receipt.
@@ -12,20 +12,20 @@ import Observation
 @Observable
 public final class Conversation {
     /// The parts that all conversations of one person share.
-    public struct Backing: Sendable {
-        public let server: any MessageServer
-        public var outbox: Outbox
-        public var cache: MessageCache
-        public var receipts: ReadReceipts
-        public var clock: any ClientClock
+    package struct Backing: Sendable {
+        package let server: any MessageServer
+        package var outbox: Outbox
+        package var cache: MessageCache
+        package var receipts: ReadReceipts
+        package var clock: any ClientClock
         /// Returns a new `tempID`, which must be unique.
-        public var makeID: @Sendable () -> String
+        package var makeID: @Sendable () -> String
         /// Returns a number from 0 up to 1, which spreads the retries of many clients.
-        public var random: @Sendable () -> Double
+        package var random: @Sendable () -> Double
         let fresh = FreshRooms()
         let joins: RoomJoins
 
-        public init(
+        package init(
             server: any MessageServer, outbox: Outbox, cache: MessageCache, receipts: ReadReceipts,
             clock: any ClientClock, makeID: @escaping @Sendable () -> String = { UUID().uuidString },
             random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
@@ -42,29 +42,29 @@ public final class Conversation {
     }
 
     /// The settings of a conversation.
-    public struct Settings: Sendable {
+    package struct Settings: Sendable {
         /// The number of messages in the first page, and in each older one.
-        public var pageSize = 50
+        package var pageSize = 50
         /// The number of messages after which a refresh fetches no more pages.
         ///
         /// On entering, and if the server cannot replay what was missed, a refresh fetches the shown messages again,
         /// newest first. Older ones beyond this limit are removed, and come back with ``Conversation/loadOlder()``.
-        public var refetchLimit = 1_000
+        package var refetchLimit = 1_000
         /// The number of messages in each later page of a refresh: the server's maximum.
-        public var refetchPageSize = 200
+        package var refetchPageSize = 200
         /// The time to wait for a message that is missing between others, before it is fetched.
-        public var gapPause: Duration = .milliseconds(500)
+        package var gapPause: Duration = .milliseconds(500)
         /// The first bound of the pause before a failed fetch is repeated. Each pause is random, up to the bound, and
         /// each failure doubles the bound. A connection that comes earlier ends the pause.
-        public var retryPause: Duration = .seconds(5)
+        package var retryPause: Duration = .seconds(5)
         /// The maximum of that bound.
-        public var longestPause: Duration = .seconds(30)
+        package var longestPause: Duration = .seconds(30)
         /// The time within which replayed events are shown together.
-        public var catchUpPause: Duration = .milliseconds(100)
+        package var catchUpPause: Duration = .milliseconds(100)
         /// The time within which changes are written to the cache together.
-        public var cachePause: Duration = .milliseconds(500)
+        package var cachePause: Duration = .milliseconds(500)
 
-        public init() {}
+        package init() {}
     }
 
     public let roomID: String
@@ -118,7 +118,7 @@ public final class Conversation {
     ///   - participantIDs: the participants of the room, all of whom have to read a message before it counts as read;
     ///     nil if unknown.
     ///   - isBehind: false if the socket is connected and `SocketUpdate.recovered` has already arrived.
-    public init(
+    package init(
         roomID: String, ownID: String, participantIDs: Set<String>? = nil, isBehind: Bool = false, backing: Backing,
         settings: Settings = Settings()
     ) {
@@ -172,7 +172,7 @@ public final class Conversation {
     ///
     /// Returns when the server has answered, or ``failure`` has the reason why it has not. A retryable failure is
     /// retried after a pause, or with the next connection. Does nothing if the room is already entered.
-    public func enter() async { await beginVisit()?.value }
+    package func enter() async { await beginVisit()?.value }
 
     /// Enters the room before it returns, so that a ``leave()`` right after it takes effect.
     ///
@@ -229,7 +229,7 @@ public final class Conversation {
     /// - Returns: a task that ends when the request to leave has succeeded or failed; nil if the room was not entered,
     ///   or is entered again.
     @discardableResult
-    public func leave() async -> Task<Void, Never>? {
+    package func leave() async -> Task<Void, Never>? {
         guard isEntered else { return nil }
         timeline.show()
         let newest = caching.newest
@@ -270,7 +270,7 @@ public final class Conversation {
 
     /// Writes typed messages and the cache to disk, and sends the end of typing and the read receipts. Call it when the
     /// app goes to the background, unless ``RoomsClient/enterBackground(within:)`` does all of that.
-    public func enterBackground() async {
+    package func enterBackground() async {
         await keepAll()
         await typing.settle()
         await backing.receipts.flush()
@@ -304,7 +304,7 @@ public final class Conversation {
     /// Applies an update of the socket. Call it with every update, in order.
     ///
     /// It ignores events of other rooms, and all events while the room is not entered.
-    public func apply(_ update: SocketUpdate) {
+    package func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting: break
         case .event(let event): apply(event)
@@ -335,7 +335,7 @@ public final class Conversation {
     }
 
     /// Applies an event of the server. It ignores events of other rooms.
-    public func apply(_ event: RoomEvent) {
+    package func apply(_ event: RoomEvent) {
         guard isEntered else { return }
         if event.messageRoomID == roomID {
             eventCount += 1

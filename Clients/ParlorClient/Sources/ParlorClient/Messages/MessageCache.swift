@@ -4,11 +4,11 @@ import Foundation
 ///
 /// The server has everything that is in the cache. So a broken file, or one of another format, is
 /// deleted, and a failed write is not an error. All work is done off the main actor.
-public actor MessageCache {
+package actor MessageCache {
     private static let format = 1
 
     /// The maximum number of messages for each room.
-    public nonisolated let messageLimit: Int
+    package nonisolated let messageLimit: Int
     private let roomLimit: Int
     private let files: RoomFiles
     private let clock: any ClientClock
@@ -29,7 +29,7 @@ public actor MessageCache {
     }
 
     /// - Parameter folder: a folder for one person on one server, used by this cache alone.
-    public init(folder: URL, clock: any ClientClock, messageLimit: Int = 50, roomLimit: Int = 50) {
+    package init(folder: URL, clock: any ClientClock, messageLimit: Int = 50, roomLimit: Int = 50) {
         self.init(folder: folder, clock: clock, messageLimit: messageLimit, roomLimit: roomLimit, mark: nil)
     }
 
@@ -46,7 +46,7 @@ public actor MessageCache {
     }
 
     /// Opens a room, and returns its cached messages in ascending order.
-    public func openRoom(_ roomID: String) -> [Message] { open(roomID).messages }
+    package func openRoom(_ roomID: String) -> [Message] { open(roomID).messages }
 
     /// Opens a room, and returns its cached messages.
     func open(_ roomID: String) -> CachedMessages {
@@ -77,7 +77,7 @@ public actor MessageCache {
     ///
     /// - Returns: true if the cache now has these messages.
     @discardableResult
-    public func keep(_ messages: [Message], of roomID: String) -> Bool {
+    package func keep(_ messages: [Message], of roomID: String) -> Bool {
         keep(CachedMessages(messages.suffix(messageLimit)), of: roomID)
     }
 
@@ -137,13 +137,13 @@ public actor MessageCache {
     }
 
     /// Removes a room that the person has left.
-    public func remove(_ roomID: String) {
+    package func remove(_ roomID: String) {
         open.remove(roomID)
         forget(roomID)
     }
 
     /// Removes everything after signing out. Nothing is written any more.
-    public func removeAll() throws {
+    package func removeAll() throws {
         isRemoved = true
         open = []
         openedAt = [:]

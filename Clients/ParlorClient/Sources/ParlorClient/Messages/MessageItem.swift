@@ -8,8 +8,8 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
     public enum State: Hashable, Sendable {
         /// It waits for its turn, or for the connection.
         case queued
-        /// It is sent, but not answered yet.
-        case sent
+        /// It is on its way: the server has not answered yet.
+        case sending
         /// The server has stored it.
         case stored
         /// Everyone else has read it.
@@ -17,7 +17,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         case failed(SendFailure)
     }
 
-    public enum Content: Hashable, Sendable {
+    package enum Content: Hashable, Sendable {
         case stored(Message)
         case pending(PendingMessage)
     }
@@ -25,7 +25,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
     /// The `tempID` if the message is the person's own and has one; otherwise the message's id. It does not change when
     /// a pending message is stored, so a list keeps its row.
     public let id: String
-    public let content: Content
+    package let content: Content
     public let senderID: String
     /// The position of a stored message; nil if it is pending.
     let sortKey: Int?
@@ -49,7 +49,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         return message
     }
 
-    public var pending: PendingMessage? {
+    package var pending: PendingMessage? {
         guard case .pending(let pending) = content else { return nil }
         return pending
     }
@@ -78,7 +78,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         case .pending(let pending):
             switch pending.state {
             case .queued: .queued
-            case .sent: .sent
+            case .sent: .sending
             case .failed(let failure): .failed(failure)
             }
         }

@@ -13,7 +13,7 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
     private(set) var storedCount = 0
     var pending: [MessageItem] = []
 
-    public init() {}
+    package init() {}
 
     public var startIndex: Int { 0 }
     public var endIndex: Int { storedCount + pending.count }
@@ -130,5 +130,19 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
             if holds(middle) { high = middle } else { low = middle + 1 }
         }
         return low
+    }
+}
+
+extension MessageItems {
+    /// Returns how many items at the start are surely the same in both: those in equal chunks.
+    func sharedStart(with other: MessageItems) -> Int {
+        zip(chunks, other.chunks).prefix { $0 == $1 }.reduce(0) { $0 + $1.0.count }
+    }
+
+    /// Returns how many items at the end are surely the same in both.
+    func sharedEnd(with other: MessageItems) -> Int {
+        guard pending == other.pending else { return 0 }
+        return zip(chunks.reversed(), other.chunks.reversed()).prefix { $0 == $1 }
+            .reduce(pending.count) { $0 + $1.0.count }
     }
 }

@@ -1,5 +1,5 @@
 /// The position for which a page was requested. If the page is empty, the server has no messages there.
-public enum PagePosition: Equatable, Sendable {
+package enum PagePosition: Equatable, Sendable {
     case newest
     /// The newest page as it was earlier, from the cache. The server may have later messages.
     case earlierNewest
@@ -10,7 +10,7 @@ public enum PagePosition: Equatable, Sendable {
 
 extension MessageStore {
     /// Shows cached messages. The server may correct them.
-    public mutating func showCached(_ messages: [Message]) {
+    package mutating func showCached(_ messages: [Message]) {
         noteChange { store in
             var hasChanged = false
             for message in messages where message.roomID == store.roomID && store.gone[message.id] == nil {
@@ -27,7 +27,7 @@ extension MessageStore {
 
     /// Marks all messages as unverified, because events may have been missed. They stay visible, and have to be
     /// fetched again.
-    public mutating func markUnverified() { verified.removeAll() }
+    package mutating func markUnverified() { verified.removeAll() }
 
     /// The lowest and the highest `seq` of the messages that were not fetched since ``markUnverified()``; nil if there
     /// are none. Messages without a `seq` do not count, because pages cannot be requested by time.
@@ -43,7 +43,7 @@ extension MessageStore {
     ///
     /// Events that arrive while a page is fetched are newer than the page. So a deleted message does not come back, and
     /// messages above the page's last one stay, unless they are unverified.
-    public mutating func merge(_ page: Page<Message>, asked position: PagePosition) {
+    package mutating func merge(_ page: Page<Message>, asked position: PagePosition) {
         // The server may order messages without a `seq` in another way.
         let messages = page.items.filter { $0.roomID == roomID }.sorted { $0.sortKey < $1.sortKey }
         noteChange { store in
@@ -66,7 +66,7 @@ extension MessageStore {
     }
 
     /// Removes messages that were not fetched since ``markUnverified()``. They come back with older pages.
-    public mutating func dropUnverified() {
+    package mutating func dropUnverified() {
         noteChange { store in
             let dropped = store.items.stored.compactMap(\.sortKey).filter { !store.verified.contains($0) }
             for seq in dropped {
@@ -78,7 +78,7 @@ extension MessageStore {
     }
 
     /// Removes all stored messages of a room that the person is no longer in. Unsent messages stay.
-    public mutating func removeAllStored() {
+    package mutating func removeAllStored() {
         noteChange { store in
             let hadAny = store.items.storedCount > 0
             store.removeEveryStored()

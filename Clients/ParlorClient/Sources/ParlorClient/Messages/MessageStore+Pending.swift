@@ -2,7 +2,7 @@ extension MessageStore {
     /// Adds a typed message, or one restored from disk, after all the others.
     ///
     /// It is ignored if it is already pending, or if the server is known to have stored it.
-    public mutating func addPending(_ message: PendingMessage) {
+    package mutating func addPending(_ message: PendingMessage) {
         let item = MessageItem(message, ownID: ownID)
         noteChange { store in
             guard store.pendingIndex(message.tempID) == nil, !store.hasStored(message.tempID) else { return false }
@@ -12,7 +12,7 @@ extension MessageStore {
     }
 
     /// Sets the state of a pending message. Does nothing if the message is no longer pending.
-    public mutating func setState(_ state: PendingMessage.State, of tempID: String) {
+    package mutating func setState(_ state: PendingMessage.State, of tempID: String) {
         noteChange { store in
             guard let index = store.pendingIndex(tempID), var message = store.items.pending[index].pending,
                 message.state != state
@@ -23,12 +23,12 @@ extension MessageStore {
         }
     }
 
-    public mutating func removePending(_ tempID: String) {
+    package mutating func removePending(_ tempID: String) {
         noteChange { $0.dropPending(tempID) }
     }
 
     /// Replaces all pending messages. Those that the server is known to have stored are left out.
-    public mutating func setPending(_ messages: [PendingMessage]) {
+    package mutating func setPending(_ messages: [PendingMessage]) {
         noteSettled(messages.map(\.tempID).filter(hasStored))
         let shown = messages.filter { !hasStored($0.tempID) }.map { MessageItem($0, ownID: ownID) }
         noteChange { store in

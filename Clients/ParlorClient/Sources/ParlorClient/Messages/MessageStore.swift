@@ -7,18 +7,18 @@ import Foundation
 /// ``version`` rises with every change of ``items``, including a change of order alone, and only then.
 ///
 /// The store knows which ranges of `seq` it has. A message whose number is missing within them was deleted.
-public struct MessageStore: Sendable {
+package struct MessageStore: Sendable {
     /// The number of remembered ids. It covers the requests that are in progress when a message is deleted, not a whole
     /// history.
     private static let rememberedIDs = 1_000
 
-    public let roomID: String
-    public let ownID: String
+    package let roomID: String
+    package let ownID: String
     /// The participants of the room; nil if unknown, which counts as a room of two.
-    public var participantIDs: Set<String>?
+    package var participantIDs: Set<String>?
 
-    public internal(set) var items = MessageItems()
-    public private(set) var version = 0
+    package internal(set) var items = MessageItems()
+    package private(set) var version = 0
 
     /// The ranges that the server has sent since the last ``markUnverified()``.
     var verified = SeqRanges()
@@ -40,7 +40,7 @@ public struct MessageStore: Sendable {
     /// Receipts that arrived before their message.
     private(set) var earlyReceipts = RecentValues<[Message.Receipt]>(limit: rememberedIDs)
 
-    public init(roomID: String, ownID: String, participantIDs: Set<String>? = nil) {
+    package init(roomID: String, ownID: String, participantIDs: Set<String>? = nil) {
         self.roomID = roomID
         self.ownID = ownID
         self.participantIDs = participantIDs
@@ -48,16 +48,16 @@ public struct MessageStore: Sendable {
 
     /// True if the server has messages before the first one here. Before a page has come, there is at least what comes
     /// before the cached messages.
-    public var hasOlder: Bool { (floor ?? items.stored.first?.seq ?? 1) > 1 }
+    package var hasOlder: Bool { (floor ?? items.stored.first?.seq ?? 1) > 1 }
 
     /// The lowest gap between verified ranges; nil if there is none.
-    public var firstGap: ClosedRange<Int>? { verified.firstGap }
+    package var firstGap: ClosedRange<Int>? { verified.firstGap }
 
     /// Returns the newest stored messages, for a cache.
-    public func newest(_ count: Int) -> [Message] { items.stored.suffix(count).compactMap(\.message) }
+    package func newest(_ count: Int) -> [Message] { items.stored.suffix(count).compactMap(\.message) }
 
     /// Inserts a message from an event, or from the answer to sending it.
-    public mutating func insert(_ message: Message) {
+    package mutating func insert(_ message: Message) {
         guard message.roomID == roomID else { return }
         noteChange { store in
             let wasPending = message.senderID == store.ownID && store.settle(message.tempID)
@@ -74,7 +74,7 @@ public struct MessageStore: Sendable {
     }
 
     /// Replaces the pending message with this `tempID` by the stored one.
-    public mutating func confirm(_ tempID: String, as message: Message) {
+    package mutating func confirm(_ tempID: String, as message: Message) {
         var stored = message
         stored.tempID = message.tempID ?? tempID
         noteChange { store in
@@ -86,7 +86,7 @@ public struct MessageStore: Sendable {
     }
 
     /// Deletes a message permanently.
-    public mutating func delete(_ messageID: String) {
+    package mutating func delete(_ messageID: String) {
         noteChange { store in
             store.gone.set(true, for: messageID)
             guard let slot = store.slot(of: messageID) else { return false }
@@ -96,7 +96,7 @@ public struct MessageStore: Sendable {
     }
 
     /// Marks messages as read by a person.
-    public mutating func markRead(_ messageIDs: [String], by userID: String, at time: Date) {
+    package mutating func markRead(_ messageIDs: [String], by userID: String, at time: Date) {
         let receipt = Message.Receipt(userID: userID, readAt: time)
         noteChange { store in
             var hasChanged = false
@@ -206,5 +206,5 @@ public struct MessageStore: Sendable {
 
 extension MessageStore: Equatable {
     /// True if both show the same.
-    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.roomID == rhs.roomID && lhs.items == rhs.items }
+    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.roomID == rhs.roomID && lhs.items == rhs.items }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A change of a message in the outbox.
-public enum OutboxChange: Equatable, Sendable {
+package enum OutboxChange: Equatable, Sendable {
     /// All unsent messages of the room, in the order typed. A new follower gets this first. It also comes after stored
     /// messages have been read, and after all messages of the room were removed.
     case all([PendingMessage])
@@ -25,22 +25,22 @@ public enum OutboxChange: Equatable, Sendable {
 /// waits for that time. The room's other messages wait behind it. If the server permanently refuses a message, that
 /// message fails and later ones are still sent, so a text that is too long does not block its room. A retried message
 /// is sent before later ones that still wait. A message that could not be sent for a day fails with `too_old`.
-public actor Outbox {
+package actor Outbox {
     /// The settings of an outbox.
-    public struct Settings: Sendable {
+    package struct Settings: Sendable {
         /// The bound of the first pause. Each pause is random, up to the bound, so that devices do not all return at
         /// once. Each failure doubles the bound.
-        public var firstPause: Duration = .milliseconds(500)
+        package var firstPause: Duration = .milliseconds(500)
         /// The maximum of that bound.
-        public var longestPause: Duration = .seconds(30)
+        package var longestPause: Duration = .seconds(30)
         /// True if a message also survives a power cut, not only the end of the app.
-        public var isForced = true
+        package var isForced = true
 
-        public init() {}
+        package init() {}
     }
 
     /// Receives the changes of one room's messages.
-    public typealias Follower = @MainActor @Sendable (OutboxChange) -> Void
+    package typealias Follower = @MainActor @Sendable (OutboxChange) -> Void
 
     /// A room's messages, with their sender and followers.
     struct Queue {
@@ -92,7 +92,7 @@ public actor Outbox {
     /// - Parameters:
     ///   - folder: a folder for one person on one server, used by this outbox alone.
     ///   - random: returns a number from 0 up to 1.
-    public init(
+    package init(
         folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings = Settings(),
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
@@ -127,7 +127,7 @@ public actor Outbox {
     ///   call found it and threw.
     /// - Throws: the file system's error, or the refusal `not_forgotten`. Then no stored message is sent, and the next
     ///   call tries again.
-    public func start() throws -> [OutboxFailure] {
+    package func start() throws -> [OutboxFailure] {
         takeOverKept()
         if let keptFailure, !isStopped { throw keptFailure }
         defer { failures = [] }
@@ -138,7 +138,7 @@ public actor Outbox {
     ///
     /// - Throws: `SendFailure` with the code `stopped`: the outbox does not accept the message. A disk error is not
     ///   thrown, but sets the message's state.
-    public func append(_ message: PendingMessage, in roomID: String) async throws(SendFailure) {
+    package func append(_ message: PendingMessage, in roomID: String) async throws(SendFailure) {
         guard !isStopped else { throw SendFailure(code: "stopped", message: "Messages are no longer sent.") }
         takeOverKept()
         guard index(of: message.tempID, in: roomID) == nil else { return }
@@ -155,7 +155,7 @@ public actor Outbox {
     /// Sends a failed message again, and ends the pause of the room's waiting messages.
     ///
     /// - Returns: false if the outbox does not have the message, or is stopped.
-    public func retry(_ tempID: String, in roomID: String) async -> Bool {
+    package func retry(_ tempID: String, in roomID: String) async -> Bool {
         takeOverKept()
         guard !isStopped, let index = index(of: tempID, in: roomID) else { return false }
         if queues[roomID]?.entries[index].message.state.isFailed == true {
@@ -173,7 +173,7 @@ public actor Outbox {
     /// If its file cannot be deleted, the message stays, and has failed with `not_discarded`.
     ///
     /// - Returns: false if it is being sent, is not in the outbox, or cannot be deleted; false after ``stop()``.
-    public func discard(_ tempID: String, in roomID: String) async -> Bool {
+    package func discard(_ tempID: String, in roomID: String) async -> Bool {
         guard !isStopped, let index = index(of: tempID, in: roomID), let entry = queues[roomID]?.entries[index],
             entry.message.state != .sent
         else { return false }
@@ -193,7 +193,7 @@ public actor Outbox {
     }
 
     /// Removes the messages of a room that the person is no longer in; none of them is sent.
-    public func removeAll(in roomID: String) async {
+    package func removeAll(in roomID: String) async {
         takeOverKept()
         guard let entries = queues[roomID]?.entries, !entries.isEmpty else { return }
         queues[roomID]?.entries = []
@@ -206,10 +206,10 @@ public actor Outbox {
 
     /// Removes a message that an event or a page has shown to be stored. It is not sent again, and a late answer to it
     /// has no effect on the outbox.
-    public func noteStored(_ tempID: String, in roomID: String) { remove(tempID, in: roomID) }
+    package func noteStored(_ tempID: String, in roomID: String) { remove(tempID, in: roomID) }
 
     /// Notes that the server can be reached, and ends all pauses that the server did not ask for.
-    public func noteConnection() {
+    package func noteConnection() {
         connections += 1
         takeOverKept()
         for queue in queues.values {
@@ -218,12 +218,12 @@ public actor Outbox {
     }
 
     /// Returns a room's messages in the order typed. Messages that have not been read from the disk yet are left out.
-    public func messages(in roomID: String) -> [PendingMessage] { queues[roomID]?.entries.map(\.message) ?? [] }
+    package func messages(in roomID: String) -> [PendingMessage] { queues[roomID]?.entries.map(\.message) ?? [] }
 
     /// Calls the follower with all messages of a room, then with every change, in order.
     ///
     /// - Returns: the id for ``unfollow(_:in:)``.
-    public func follow(_ roomID: String, as follower: @escaping Follower) async -> Int {
+    package func follow(_ roomID: String, as follower: @escaping Follower) async -> Int {
         takeOverKept()
         var seen: Int
         repeat {
@@ -236,10 +236,10 @@ public actor Outbox {
     }
 
     /// Removes a follower, which is no longer called.
-    public func unfollow(_ follower: Int, in roomID: String) { queues[roomID]?.followers[follower] = nil }
+    package func unfollow(_ follower: Int, in roomID: String) { queues[roomID]?.followers[follower] = nil }
 
     /// Stops sending and writing for good. The stored messages stay on disk, for another outbox.
-    public func stop() {
+    package func stop() {
         isStopped = true
         for queue in queues.values {
             queue.pause?.task.cancel()
@@ -250,7 +250,7 @@ public actor Outbox {
     /// Stops, and removes all messages from this device, for a person who signs out.
     ///
     /// - Throws: the file system's error.
-    public func stopAndRemoveAll() throws {
+    package func stopAndRemoveAll() throws {
         stop()
         let rooms = queues.keys
         queues.removeAll()

@@ -1,11 +1,11 @@
 import Foundation
 
 /// A file of the outbox that this version cannot read. It is set aside, for support or a newer version.
-public struct OutboxFailure: Equatable, Sendable {
-    public var roomID: String
+package struct OutboxFailure: Equatable, Sendable {
+    package var roomID: String
     /// The location to which the file was moved.
-    public var keptAt: URL
-    public var reason: String
+    package var keptAt: URL
+    package var reason: String
 }
 
 /// The messages on disk that are not sent yet. Each has a file of its own, so the cost of storing one does not depend

@@ -1,8 +1,8 @@
 import Foundation
 
 /// A message of the person that is not known to be stored on the server.
-public struct PendingMessage: Hashable, Sendable, Identifiable {
-    public enum State: Hashable, Sendable {
+package struct PendingMessage: Hashable, Sendable, Identifiable {
+    package enum State: Hashable, Sendable {
         /// It waits for its turn, or for the connection.
         case queued
         /// It is sent, but not answered yet.
@@ -17,15 +17,15 @@ public struct PendingMessage: Hashable, Sendable, Identifiable {
     }
 
     /// The idempotency key, the same for every attempt.
-    public let tempID: String
-    public let text: String
+    package let tempID: String
+    package let text: String
     /// This device's time.
-    public let createdAt: Date
-    public var state: State
+    package let createdAt: Date
+    package var state: State
 
-    public var id: String { tempID }
+    package var id: String { tempID }
 
-    public init(tempID: String, text: String, createdAt: Date, state: State = .queued) {
+    package init(tempID: String, text: String, createdAt: Date, state: State = .queued) {
         self.tempID = tempID
         self.text = text
         self.createdAt = createdAt
@@ -36,7 +36,7 @@ public struct PendingMessage: Hashable, Sendable, Identifiable {
 /// The reason why a message or a board change is not sent, unless the person retries.
 public struct SendFailure: Error, Codable, Hashable, Sendable {
     /// A server's code from docs/api.md, `not_kept` or `not_discarded` if this device's disk failed, `too_old` for a
-    /// message that could not be sent for a day, or `stopped` after ``Outbox/stop()``.
+    /// message that could not be sent for a day, or `stopped` if the client was released.
     public var code: String
     /// A text for a person.
     public var message: String
@@ -55,7 +55,7 @@ extension PendingMessage: Codable {
     }
 
     /// Decodes a message. If it was being sent when it was stored, it is queued again: it may or may not have arrived.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         tempID = try container.decode(String.self, forKey: .tempID)
         text = try container.decode(String.self, forKey: .text)
@@ -63,7 +63,7 @@ extension PendingMessage: Codable {
         state = try container.decodeIfPresent(SendFailure.self, forKey: .failure).map(State.failed) ?? .queued
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(tempID, forKey: .tempID)
         try container.encode(text, forKey: .text)

@@ -6,20 +6,20 @@ import Foundation
 /// Receipts that could not be sent are written to disk. They are sent with the next connection, also of a later run,
 /// with the next message read, or after a pause. If the server refuses them with a `Retry-After`, as it may over HTTP,
 /// they wait until then, and only ``flush()`` sends them earlier.
-public actor ReadReceipts {
+package actor ReadReceipts {
     /// The settings of read receipts.
-    public struct Settings: Sendable {
+    package struct Settings: Sendable {
         /// The time without a newly read message after which receipts are sent.
-        public var pause: Duration = .milliseconds(500)
+        package var pause: Duration = .milliseconds(500)
         /// The maximum time from the first read message to the request.
-        public var longestWait: Duration = .seconds(2)
+        package var longestWait: Duration = .seconds(2)
         /// The bound of the first pause before a retry. Each pause is random, up to the bound, and each retry doubles
         /// the bound.
-        public var retryPause: Duration = .seconds(10)
+        package var retryPause: Duration = .seconds(10)
         /// The maximum of that bound.
-        public var longestPause: Duration = .seconds(60)
+        package var longestPause: Duration = .seconds(60)
 
-        public init() {}
+        package init() {}
     }
 
     /// What has become of receipts, by the ids of their messages.
@@ -84,7 +84,7 @@ public actor ReadReceipts {
     private var seen = RecentValues<Bool>(limit: rememberedIDs)
 
     /// - Parameter random: returns a number from 0 up to 1.
-    public init(
+    package init(
         server: any MessageServer, clock: any ClientClock, settings: Settings = Settings(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {
@@ -105,7 +105,7 @@ public actor ReadReceipts {
     }
 
     /// Adds messages of others that the person has read. Those that were added before are ignored.
-    public func add(_ messageIDs: [String], in roomID: String) {
+    package func add(_ messageIDs: [String], in roomID: String) {
         let new = collect(messageIDs, in: roomID)
         guard !new.isEmpty else { return }
         onChange?(.collected(new), roomID)
@@ -132,7 +132,7 @@ public actor ReadReceipts {
 
     /// Sends all receipts now, and returns when each request has succeeded or failed. Call it when a room is left, or
     /// when the app goes to the background. Rooms do not wait for each other.
-    public func flush() async {
+    package func flush() async {
         restore()
         await flush(rooms.keys.sorted())
     }
@@ -145,7 +145,7 @@ public actor ReadReceipts {
 
     /// Notes that the server can be reached, and sends the receipts. Those whose `Retry-After` has not passed go on
     /// waiting.
-    public func noteConnection() async {
+    package func noteConnection() async {
         restore()
         await flush(rooms.filter { !$0.value.isPaused }.keys.sorted())
     }
@@ -156,7 +156,7 @@ public actor ReadReceipts {
     }
 
     /// Discards all receipts after signing out. Nothing is sent any more.
-    public func removeAll() {
+    package func removeAll() {
         isRemoved = true
         for pending in rooms.values { pending.wait?.cancel() }
         rooms.removeAll()

@@ -2,7 +2,7 @@ import Foundation
 
 extension RoomEvent {
     /// Decodes an event's payload. An event with an unknown name or an unreadable payload becomes `unknown`.
-    public static func decode(name: String, data: Data, using decoder: ServerDecoder = ServerDecoder()) -> RoomEvent {
+    package static func decode(name: String, data: Data, using decoder: ServerDecoder = ServerDecoder()) -> RoomEvent {
         do throws(ClientFailure) {
             return try decoder.decode(DecodedEvent.self, from: data, configuration: name).event
         } catch {

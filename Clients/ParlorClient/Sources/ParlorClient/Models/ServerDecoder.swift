@@ -1,10 +1,10 @@
 import Foundation
 
 /// Decodes the server's JSON, with its times as `Date`s.
-public struct ServerDecoder: Sendable {
+package struct ServerDecoder: Sendable {
     private let decoder: JSONDecoder
 
-    public init() {
+    package init() {
         decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .custom { decoder in
             let container = try decoder.singleValueContainer()
@@ -19,7 +19,7 @@ public struct ServerDecoder: Sendable {
     /// Decodes a value.
     ///
     /// - Throws: `ClientFailure.unreadable`, which names the member that is missing or has another type.
-    public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws(ClientFailure) -> Value {
+    package func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws(ClientFailure) -> Value {
         do {
             return try decoder.decode(type, from: data)
         } catch {

@@ -9,7 +9,7 @@ import Foundation
 /// If the answer to a refresh is not stored within a minute, the session ends. So await ``settle()`` before the
 /// extension ends. The extension never signs anybody out, and never changes a session that the app has replaced
 /// meanwhile.
-public actor ExtensionTokens: TokenProvider {
+package actor ExtensionTokens: TokenProvider {
     /// A token that expires within this time, in seconds, is renewed. This covers clocks that differ, and the time that
     /// a request takes.
     private static let leeway: TimeInterval = 10
@@ -33,7 +33,7 @@ public actor ExtensionTokens: TokenProvider {
     ///     with an access group and a lock, or a ``FileSessionStore`` in the app group's container.
     ///   - makeAttemptID: returns a unique id for a refresh, of 1 to 64 characters.
     ///   - random: returns a number from 0 up to 1, which spreads the retries of many clients.
-    public init(
+    package init(
         sharedIn store: any SessionStore, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
         makeAttemptID: @escaping @Sendable () -> String = { UUID().uuidString },
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
@@ -45,12 +45,12 @@ public actor ExtensionTokens: TokenProvider {
         self.random = random
     }
 
-    public func token() async throws -> String { try await token(unless: nil) }
+    package func token() async throws -> String { try await token(unless: nil) }
 
-    public func token(replacing refused: String) async throws -> String { try await token(unless: refused) }
+    package func token(replacing refused: String) async throws -> String { try await token(unless: refused) }
 
     /// Waits until the refresh in progress, if any, has failed, or has been answered and stored.
-    public func settle() async { _ = await refreshing?.result }
+    package func settle() async { _ = await refreshing?.result }
 
     private func token(unless refused: String?) async throws -> String {
         if let refreshing { return try await refreshing.valueUnlessCancelled.token }

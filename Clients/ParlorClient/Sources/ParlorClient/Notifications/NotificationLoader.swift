@@ -3,8 +3,7 @@ import Foundation
 /// Fetches what the payload of a notification may lack: the whole text and current names. The server may be set to
 /// send no text in payloads.
 ///
-/// It is for a notification service extension, which runs whether or not the app does. Both share the session
-/// (``ExtensionTokens``).
+/// It is for a notification service extension, which runs whether or not the app does. Both share the session.
 public struct NotificationLoader: Sendable {
     /// The longest wait for a refresh of the session that is still in progress when the message was fetched, or when
     /// its time limit is over. An extension has half a minute for the message and this wait.
@@ -21,21 +20,19 @@ public struct NotificationLoader: Sendable {
     /// Creates a loader with the app's session.
     ///
     /// - Parameters:
-    ///   - store: the store that the app and the extension share, as for ``ExtensionTokens``.
-    ///   - http: by default a `URLSessionTransport` with a timeout of 8 s.
-    public init(
-        server: URL, sharedIn store: any SessionStore, http: (any HTTPTransport)? = nil,
-        clock: any ClientClock = SystemClock()
-    ) {
-        let http = http ?? URLSessionTransport(base: server, timeout: Self.requestTimeout)
+    ///   - store: the store that the app and the extension share. The app passes it to its ``ParlorAccount``.
+    public init(server: URL, sharedIn store: any SessionStore) {
+        self.init(http: URLSessionTransport(base: server, timeout: Self.requestTimeout), sharedIn: store)
+    }
+
+    package init(http: any HTTPTransport, sharedIn store: any SessionStore, clock: any ClientClock = SystemClock()) {
         self.init(
             http: http,
             tokens: ExtensionTokens(sharedIn: store, accounts: AccountsAPI(transport: http), clock: clock),
             clock: clock)
     }
 
-    /// Creates a loader with tokens from elsewhere, for an app that keeps its sessions in another way.
-    public init(http: any HTTPTransport, tokens: any TokenProvider, clock: any ClientClock = SystemClock()) {
+    package init(http: any HTTPTransport, tokens: any TokenProvider, clock: any ClientClock = SystemClock()) {
         api = RoomsAPI(transport: http, tokens: tokens)
         self.tokens = tokens
         self.clock = clock

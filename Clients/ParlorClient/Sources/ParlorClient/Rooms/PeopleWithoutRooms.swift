@@ -37,7 +37,7 @@ public final class PeopleWithoutRooms {
     @ObservationIgnored private var retrying: Task<Void, Never>?
 
     /// - Parameter random: returns a number from 0 up to 1, which spreads retries.
-    public init(
+    package init(
         from server: any RoomServer, clock: any ClientClock = SystemClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {

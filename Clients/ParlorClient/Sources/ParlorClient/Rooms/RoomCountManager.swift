@@ -2,11 +2,8 @@ import Observation
 
 /// The counts of all rooms, for views.
 ///
-/// Any thread may `apply` events and read ``latest(of:)``. The shown counts, ``rooms``, belong to the main
-/// actor. They change at most once in 100 ms: the first change is shown at once, and those that follow it are
-/// shown together.
-///
-/// A ``RoomList`` updates its own manager. Without a list, `load` the rooms, and then `apply` the events in order.
+/// The shown counts, ``rooms``, belong to the main actor. They change at most once in 100 ms: the first change is shown
+/// at once, and those that follow it are shown together.
 @MainActor @Observable
 public final class RoomCountManager {
     /// The shortest time between two changes of ``rooms``. People cannot follow faster ones.
@@ -26,7 +23,7 @@ public final class RoomCountManager {
     private nonisolated let state: Guarded<State>
     private nonisolated let clock: any ClientClock
 
-    public nonisolated init(for userID: String, clock: any ClientClock) {
+    package nonisolated init(for userID: String, clock: any ClientClock) {
         state = Guarded(State(counts: RoomCounts(for: userID)))
         self.clock = clock
     }
@@ -41,7 +38,7 @@ public final class RoomCountManager {
 
     /// Returns the newest count of a room as the server has it, which may not be shown yet. It includes messages that
     /// the person is reading, unlike the shown one. It is nil if the room is not one of the person's.
-    public nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
+    package nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
 
     /// Returns the newest count that is to be shown: without the messages that the person is reading.
     nonisolated func shownCount(of roomID: String) -> RoomCount? { state.withLock { $0.counts.shownCount(of: roomID) } }
@@ -59,7 +56,7 @@ public final class RoomCountManager {
     /// - Parameters:
     ///   - overtaken: the rooms that events have changed since the request. They stay as they are.
     ///   - degraded: the answer's `degraded` services. Their known counts stay as they are.
-    public nonisolated func load(
+    package nonisolated func load(
         _ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []
     ) {
         change { $0.load(answer, keeping: overtaken, degraded: degraded) }
@@ -68,28 +65,30 @@ public final class RoomCountManager {
     /// Applies an answer with one room.
     ///
     /// - Parameter degraded: the answer's `degraded` services. Their known counts stay as they are.
-    public nonisolated func load(_ room: Room, degraded: [String] = []) { change { $0.load(room, degraded: degraded) } }
+    package nonisolated func load(_ room: Room, degraded: [String] = []) {
+        change { $0.load(room, degraded: degraded) }
+    }
 
     /// Removes a room that is not the person's any more.
-    public nonisolated func forget(_ roomID: String) { change { $0.forget(roomID) } }
+    package nonisolated func forget(_ roomID: String) { change { $0.forget(roomID) } }
 
     /// Applies an event.
     ///
     /// - Returns: true if the room has to be fetched, because earlier events were missed or are late.
     @discardableResult
-    public nonisolated func apply(_ event: RoomEvent) -> Bool { change { $0.apply(event) } }
+    package nonisolated func apply(_ event: RoomEvent) -> Bool { change { $0.apply(event) } }
 
     /// Notes that events may have been missed: all rooms have to be loaded again.
-    public nonisolated func noteAbsence() { change { $0.noteAbsence() } }
+    package nonisolated func noteAbsence() { change { $0.noteAbsence() } }
 
     /// Opens the room, and marks its elements as seen.
-    public nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
+    package nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
 
     /// Closes the room. Later elements of others are unseen. Call it after the room was also left on the server.
     ///
     /// - Returns: true if the room has to be fetched, because the server may not know that elements were seen.
     @discardableResult
-    public nonisolated func leave(_ roomID: String) -> Bool { change { $0.leave(roomID) } }
+    package nonisolated func leave(_ roomID: String) -> Bool { change { $0.leave(roomID) } }
 
     private nonisolated func change<Result: Sendable>(_ body: @Sendable (inout RoomCounts) -> Result) -> Result {
         let (result, begins) = state.withLock { state in

@@ -15,19 +15,19 @@
 /// - A room that was not loaded is not one of the person's. Its events are ignored.
 ///
 /// The type has no side effects. What events lack, such as the element count in a replay, comes with the next answer.
-public struct RoomCounts: Sendable {
+package struct RoomCounts: Sendable {
     /// The person whose counts they are.
-    public let userID: String
+    package let userID: String
     /// The counts by room, as the server has them.
-    public private(set) var rooms: [String: RoomCount] = [:]
+    package private(set) var rooms: [String: RoomCount] = [:]
     /// The counts by room, without the messages that the person is reading.
-    public var shown: [String: RoomCount] {
+    package var shown: [String: RoomCount] {
         var shown = rooms
         for id in Set(receipts.keys).union(ends.keys) { shown[id] = shownCount(of: id) }
         return shown
     }
     /// Rises with each change of `rooms` and `shown`.
-    public private(set) var version = 0
+    package private(set) var version = 0
     private var notes: [String: Notes] = [:]
     private var open: Set<String> = []
     /// The open rooms in which something unseen was marked as seen here. The server may not know that.
@@ -56,14 +56,14 @@ public struct RoomCounts: Sendable {
     }
 
     /// - Parameter userID: the person whose counts they are.
-    public init(for userID: String) { self.userID = userID }
+    package init(for userID: String) { self.userID = userID }
 
     /// Applies an answer with all rooms, and removes rooms that are not in it. A removed room that is open stays open.
     ///
     /// - Parameters:
     ///   - overtaken: the rooms that events have changed since the request. They stay as they are.
     ///   - degraded: the answer's `degraded` services. Their known counts stay as they are.
-    public mutating func load(_ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []) {
+    package mutating func load(_ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []) {
         let (ids, missingFields) = (Set(answer.map(\.id)), RoomFieldSource.named(in: degraded))
         for id in rooms.keys where !ids.contains(id) && !overtaken.contains(id) { drop(id) }
         for room in answer where rooms[room.id] == nil || !overtaken.contains(room.id) {
@@ -74,7 +74,7 @@ public struct RoomCounts: Sendable {
     /// Applies an answer with one room.
     ///
     /// - Parameter degraded: the answer's `degraded` services. Their known counts stay as they are.
-    public mutating func load(_ room: Room, degraded: [String] = []) {
+    package mutating func load(_ room: Room, degraded: [String] = []) {
         load(room, missingFields: RoomFieldSource.named(in: degraded))
     }
 
@@ -103,7 +103,7 @@ public struct RoomCounts: Sendable {
     }
 
     /// Removes a room that is not the person's any more.
-    public mutating func forget(_ roomID: String) {
+    package mutating func forget(_ roomID: String) {
         leave(roomID)
         (ends[roomID], receipts[roomID]) = (nil, nil)
         drop(roomID)
@@ -117,7 +117,7 @@ public struct RoomCounts: Sendable {
     func isOpen(_ roomID: String) -> Bool { open.contains(roomID) }
 
     /// Opens the room, and marks its elements as seen.
-    public mutating func enter(_ roomID: String) {
+    package mutating func enter(_ roomID: String) {
         open.insert(roomID)
         guard var count = rooms[roomID] else { return }
         count.unseenElements = unseen(count.unseenElements, in: roomID)
@@ -129,14 +129,14 @@ public struct RoomCounts: Sendable {
     /// - Returns: true if the room has to be fetched. Something was marked as seen, and the server may not
     ///   know that, for example if the room was left before it was joined.
     @discardableResult
-    public mutating func leave(_ roomID: String) -> Bool {
+    package mutating func leave(_ roomID: String) -> Bool {
         open.remove(roomID)
         return zeroed.remove(roomID) != nil
     }
 
     /// Notes that events may have been missed, so that all rooms have to be loaded again. The next `rev` of each room
     /// then may skip numbers without another fetch.
-    public mutating func noteAbsence() {
+    package mutating func noteAbsence() {
         for id in notes.keys { notes[id]?.isFollowing = false }
     }
 
@@ -144,7 +144,7 @@ public struct RoomCounts: Sendable {
     ///
     /// - Returns: true if the room has to be fetched, because earlier events were missed or are late.
     @discardableResult
-    public mutating func apply(_ event: RoomEvent) -> Bool {
+    package mutating func apply(_ event: RoomEvent) -> Bool {
         switch event {
         case .messageNew(let message): countMessage(message.id, from: message.senderID, in: message.roomID)
         case .messageNewGlobal(let roomID, let messageID, let senderID, _):

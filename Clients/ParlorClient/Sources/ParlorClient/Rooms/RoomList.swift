@@ -3,10 +3,9 @@ import Observation
 
 /// The live rooms of one person, sorted and also grouped by person.
 ///
-/// All events arrive through ``apply(_:)-(SocketUpdate)``, in order. Answers to requests also change the rooms. An
-/// event is shown at once. Events that follow within 100 ms are shown together. If an event lacks data, such as a
-/// message's text, the room is fetched, once for many events. If the server cannot be reached, the rooms stay and
-/// ``failure`` is set.
+/// Events and answers to requests change the rooms. An event is shown at once. Events that follow within 100 ms are
+/// shown together. If an event lacks data, such as a message's text, the room is fetched, once for many events. If the
+/// server cannot be reached, the rooms stay and ``failure`` is set.
 ///
 /// An answer never undoes an event that came during its request. Events of other people's rooms are ignored.
 @MainActor @Observable
@@ -76,7 +75,7 @@ public final class RoomList {
     ///   - cache: stores the rooms for the next start; nil for none.
     ///   - random: returns a number from 0 up to 1, which spreads retries.
     ///   - makeID: returns a unique id for each created room.
-    public init(
+    package init(
         for userID: String, from server: any RoomServer, order: RoomOrder = .activity, clock: any ClientClock,
         cache: RoomListCache? = nil, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         makeID: @escaping () -> String = { UUID().uuidString }
@@ -115,7 +114,7 @@ public final class RoomList {
 
     /// Fetches all rooms again if the list is older than ``freshness``. Call it when the app comes to the foreground;
     /// ``RoomsClient/enterForeground()`` does so.
-    public func becomeActive() async {
+    package func becomeActive() async {
         if let running = fetching.running { return await running.value }
         if let loadedAt, abs(clock.now.timeIntervalSince(loadedAt)) <= Self.freshness { return }
         await refresh()
@@ -211,7 +210,7 @@ public final class RoomList {
     }
 
     /// Notes that the person has opened the room, and marks its elements as seen.
-    public func enter(_ roomID: String) {
+    package func enter(_ roomID: String) {
         leaving[roomID] = nil
         counts.enter(roomID)
         shown.noteCounts(of: [roomID])
@@ -228,14 +227,14 @@ public final class RoomList {
     func noteCounts(of roomID: String) { shown.showSoon(roomID) }
 
     /// Call this before the room is left on the server. The room counts as open until ``leave(_:)``.
-    public func beginLeaving(_ roomID: String) {
+    package func beginLeaving(_ roomID: String) {
         leaving[roomID] = false
         shown.store.forgetPresence(in: roomID)
         shown.show()
     }
 
     /// Call this after the room was left on the server. Later elements of others are unseen.
-    public func leave(_ roomID: String) {
+    package func leave(_ roomID: String) {
         let mayBeUnseen = counts.leave(roomID)
         // Only the server knows whether the room was left when an element was created.
         let isNewElement = leaving.removeValue(forKey: roomID) == true
@@ -251,7 +250,7 @@ public final class RoomList {
     ///
     /// After each reconnect all rooms are fetched again, even after a full replay, because replayed badges may be
     /// old.
-    public func apply(_ update: SocketUpdate) {
+    package func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting, .refusedRoom: break
         case .event(let event): apply(event)
@@ -277,7 +276,7 @@ public final class RoomList {
     }
 
     /// Applies an event.
-    public func apply(_ event: RoomEvent) {
+    package func apply(_ event: RoomEvent) {
         if case .presence(let roomID, let userID, let isPresent) = event {
             guard isOpen(roomID) else { return }
             shown.store.notePresence(isPresent, of: userID, in: roomID)

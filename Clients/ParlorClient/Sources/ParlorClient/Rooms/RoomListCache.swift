@@ -7,7 +7,7 @@ import Foundation
 ///
 /// The server has everything that is in the cache. So a broken file, or one of another format, is deleted, and
 /// a failed write is ignored. All work is done off the main actor.
-public actor RoomListCache {
+package actor RoomListCache {
     private static let format = 1
     /// The name of the main file.
     private static let name = "rooms"
@@ -43,7 +43,7 @@ public actor RoomListCache {
     /// - Parameters:
     ///   - folder: a folder for one person on one server, used by this cache alone.
     ///   - clock: measures the half second; nil to write at once.
-    public init(folder: URL, clock: (any ClientClock)? = nil) { self.init(folder: folder, clock: clock, mark: nil) }
+    package init(folder: URL, clock: (any ClientClock)? = nil) { self.init(folder: folder, clock: clock, mark: nil) }
 
     init(folder: URL, clock: (any ClientClock)?, mark: SignOutMark?, log: ClientLog = .none) {
         files = RoomFiles(folder: folder, mark: mark, log: log)
@@ -51,7 +51,7 @@ public actor RoomListCache {
     }
 
     /// Returns the cached rooms. Their presence is out of date; a ``RoomList`` ignores it.
-    public func rooms() -> [Room] {
+    package func rooms() -> [Room] {
         // A file that cannot be read now, such as before the device is unlocked, may be readable later.
         guard let data = try? files.read(Self.name) else { return [] }
         do {
@@ -76,7 +76,7 @@ public actor RoomListCache {
 
     /// Replaces the cached rooms, and returns when they are written. If an earlier call is waiting, that call
     /// writes them and this one returns at once.
-    public func keep(_ rooms: [Room]) async {
+    package func keep(_ rooms: [Room]) async {
         guard !isRemoved else { return }
         let isFirst = waiting == nil
         waiting = rooms
@@ -90,7 +90,7 @@ public actor RoomListCache {
     }
 
     /// Removes everything after signing out. Nothing is written any more.
-    public func removeAll() throws {
+    package func removeAll() throws {
         isRemoved = true
         (waiting, written) = (nil, nil)
         try files.removeAll()

@@ -1,7 +1,7 @@
 /// The requests of a ``RoomList``. ``ServerConnection`` sends them for a ``RoomsClient``.
 ///
 /// The calls throw `ClientFailure` or `CancellationError`.
-public protocol RoomServer: Sendable {
+package protocol RoomServer: Sendable {
     /// Returns all rooms of the person.
     func rooms(sortedBy order: RoomOrder) async throws -> RoomListing
 

@@ -6,7 +6,7 @@ import Foundation
 /// nothing. Some proxies cut WebSockets off a moment later. So after two WebSockets in a row that were closed before
 /// their second packet, polling is tried first. After polling has worked, it is tried first for ten minutes, or until
 /// it fails to connect. Then WebSockets are tried first again.
-public final class FallbackTransport: SocketTransport {
+package final class FallbackTransport: SocketTransport {
     /// The time limit for a WebSocket's first packet: longer than a handshake takes on any usable network.
     static let maxWait: Duration = .seconds(5)
     /// The time, in seconds, for which polling is tried first.
@@ -25,7 +25,7 @@ public final class FallbackTransport: SocketTransport {
     private let cutOff = Guarded(0)
 
     /// Creates a transport that falls back to polling.
-    public init(
+    package init(
         webSockets: any SocketTransport, polling: any SocketTransport,
         clock: any ClientClock = SystemClock()
     ) {
@@ -34,9 +34,9 @@ public final class FallbackTransport: SocketTransport {
         self.clock = clock
     }
 
-    public var isPolling: Bool { pollingSince.withLock { $0 != nil } }
+    package var isPolling: Bool { pollingSince.withLock { $0 != nil } }
 
-    public func connect(to url: URL) async throws -> any SocketConnection {
+    package func connect(to url: URL) async throws -> any SocketConnection {
         let now = clock.now
         let since = pollingSince.withLock { $0 }
         let isPollingRecent = since.map { abs(now.timeIntervalSince($0)) < Self.retryInterval } ?? false

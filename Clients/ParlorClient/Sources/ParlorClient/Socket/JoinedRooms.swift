@@ -5,8 +5,7 @@ struct JoinedRooms: Equatable {
     /// The rooms joined on this connection.
     private(set) var joined: Set<String> = []
 
-    mutating func want(_ roomID: String, keepingOthers: Bool) {
-        if !keepingOthers { wanted.removeAll { $0 != roomID } }
+    mutating func want(_ roomID: String) {
         if !wanted.contains(roomID) { wanted.append(roomID) }
     }
 
@@ -22,10 +21,7 @@ struct JoinedRooms: Equatable {
         joined.remove(roomID)
     }
 
-    mutating func noteJoined(_ roomID: String, keepingOthers: Bool) {
-        if !keepingOthers { joined = [] }
-        joined.insert(roomID)
-    }
+    mutating func noteJoined(_ roomID: String) { joined.insert(roomID) }
 
     mutating func forgetConnection() { joined = [] }
 

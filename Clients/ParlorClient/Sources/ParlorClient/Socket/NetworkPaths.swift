@@ -3,17 +3,17 @@
 #endif
 
 /// Reports changes of the networks that the device can use.
-public protocol NetworkPaths: Sendable {
+package protocol NetworkPaths: Sendable {
     /// Returns a stream that yields when a network becomes available, and when the preferred one changes. It ends
     /// when the task that reads it is cancelled.
     func improvements() -> AsyncStream<Void>
 }
 
 /// The networks as Apple's systems report them. On other systems the stream ends at once.
-public struct SystemNetworkPaths: NetworkPaths {
-    public init() {}
+package struct SystemNetworkPaths: NetworkPaths {
+    package init() {}
 
-    public func improvements() -> AsyncStream<Void> {
+    package func improvements() -> AsyncStream<Void> {
         // One buffered element is enough: it only says that something has changed.
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         #if canImport(Network)

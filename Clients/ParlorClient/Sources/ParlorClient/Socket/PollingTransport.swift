@@ -1,10 +1,10 @@
 import Foundation
 
 /// Opens Engine.IO connections over HTTP long-polling: one waiting GET, and one POST at a time.
-public struct PollingTransport: SocketTransport {
+package struct PollingTransport: SocketTransport {
     private let http: any HTTPTransport
 
-    public init(http: any HTTPTransport) { self.http = http }
+    package init(http: any HTTPTransport) { self.http = http }
 
     public var isPolling: Bool { true }
 
@@ -13,7 +13,7 @@ public struct PollingTransport: SocketTransport {
     /// - Parameter url: not used: requests go to the server of the ``HTTPTransport``.
     /// - Throws: `ClientFailure.offline`; `ClientFailure.unreadable` if the answer is not a packet;
     ///   `CancellationError`.
-    public func connect(to url: URL) async throws -> any SocketConnection {
+    package func connect(to url: URL) async throws -> any SocketConnection {
         let connection = PollingConnection(http: http)
         try await connection.open()
         return connection

@@ -53,21 +53,19 @@ extension RoomsSocket {
 
     /// Joins a room. From now on its events arrive, also after reconnects, until ``leave(_:)``.
     ///
-    /// - Parameter keepingOthers: false to leave every other room, also those that are open in a ``Conversation`` or
-    ///   ``Board``.
     /// - Returns: the room as the server describes it.
     /// - Throws: `ClientFailure` or `CancellationError`. Unless the failure is final, as with `room_not_found`, the
     ///   socket keeps trying to join the room.
-    public func join(_ roomID: String, keepingOthers: Bool = true) async throws -> Room {
-        rooms.want(roomID, keepingOthers: keepingOthers)
+    package func join(_ roomID: String) async throws -> Room {
+        rooms.want(roomID)
         guard let link else { throw ClientFailure.offline("not connected") }
-        return try await join(roomID, keepingOthers: keepingOthers, over: link)
+        return try await join(roomID, over: link)
     }
 
     /// Leaves a room, which is not joined again. Without a connection this succeeds at once.
     ///
     /// - Throws: `ClientFailure` or `CancellationError`. The room is not joined again even then.
-    public func leave(_ roomID: String) async throws {
+    package func leave(_ roomID: String) async throws {
         rooms.drop(roomID)
         guard isConnected else { return }
         _ = try await emit("room:leave", ["roomId": .string(roomID)])
@@ -80,7 +78,7 @@ extension RoomsSocket {
             var backoff = Backoff()
             while !Task.isCancelled, link === self.link, let roomID = rooms.next {
                 do {
-                    _ = try await join(roomID, keepingOthers: true, over: link)
+                    _ = try await join(roomID, over: link)
                     backoff.reset()
                 } catch let failure as ClientFailure where failure.isRetryable {
                     rooms.putLast(roomID)
@@ -98,8 +96,8 @@ extension RoomsSocket {
         }
     }
 
-    private func join(_ roomID: String, keepingOthers: Bool, over link: SocketLink) async throws -> Room {
-        let payload: JSON = ["roomId": .string(roomID), "keepOthers": .bool(keepingOthers)]
+    private func join(_ roomID: String, over link: SocketLink) async throws -> Room {
+        let payload: JSON = ["roomId": .string(roomID), "keepOthers": .bool(true)]
         let data: Data
         do {
             data = try await link.ask("room:join", payload, timeout: Self.ackTimeout)
@@ -111,7 +109,7 @@ extension RoomsSocket {
             throw error
         }
         let isCurrent = link === self.link && rooms.wants(roomID)
-        if isCurrent { rooms.noteJoined(roomID, keepingOthers: keepingOthers) }
+        if isCurrent { rooms.noteJoined(roomID) }
         let room = try ServerDecoder().decode(JoinAck.self, from: data).room
         if isCurrent { queue.put(.joined(room)) }
         return room

@@ -66,7 +66,7 @@ public actor RoomsSocket {
     ///   - server: the server's address, `https://…` or `http://…`.
     ///   - random: returns a number from 0 up to 1, which spreads the reconnects of many clients.
     ///   - handler: receives one update after the other.
-    public init(
+    package init(
         server: URL, transport: any SocketTransport, tokens: any TokenProvider, clock: any ClientClock = SystemClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         handler: @escaping @MainActor @Sendable (SocketUpdate) async -> Void
@@ -105,7 +105,7 @@ public actor RoomsSocket {
     /// While it is started, this object stays in memory, even without a reference from the app. A call while it is
     /// started does nothing, with one exception. If the server ends the connection for good, the socket first finds out
     /// why. A call during that time connects again after `disconnected`.
-    public func start() {
+    package func start() {
         guard running == nil else {
             if startsAgain != nil { startsAgain = true }
             return
@@ -126,7 +126,7 @@ public actor RoomsSocket {
 
     /// Ends the connection, for example when the app goes to the background. Updates that have arrived are still
     /// delivered, and then `disconnected`. A later ``start()`` catches up.
-    public func stop() async {
+    package func stop() async {
         startsAgain = nil
         guard let running else { return }
         self.running = nil
@@ -146,7 +146,7 @@ public actor RoomsSocket {
     /// available again. A connection that has been silent for five seconds longer than the ping interval is replaced.
     ///
     /// It does not start a socket that is stopped.
-    public func reconnectNow() async {
+    package func reconnectNow() async {
         backoff.reset()
         skipsPause = link == nil
         pause?.cancel()

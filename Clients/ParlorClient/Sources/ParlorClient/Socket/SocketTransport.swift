@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ``WebSocketTransport``, which Linux does not have, ``PollingTransport`` and ``FallbackTransport`` are for apps;
 /// `ParlorClientTesting` has one for tests.
-public protocol SocketTransport: Sendable {
+package protocol SocketTransport: Sendable {
     /// Opens a connection.
     ///
     /// - Parameter url: the WebSocket address of the server's socket.
@@ -20,7 +20,7 @@ extension SocketTransport {
 }
 
 /// One connection, such as a WebSocket: text messages in both directions, in order.
-public protocol SocketConnection: Sendable {
+package protocol SocketConnection: Sendable {
     /// Sends a message. Only one task calls this at a time. If that task is cancelled, the connection must stay open
     /// for others.
     ///

@@ -2,7 +2,7 @@
 ///
 /// The order is: `connecting`, `connected`, the missed events, `recovered`, live events, `disconnected`. After a
 /// reconnect it begins again with `connected`.
-public enum SocketUpdate: Sendable, Equatable {
+package enum SocketUpdate: Sendable, Equatable {
     /// The socket was started.
     case connecting
     case connected

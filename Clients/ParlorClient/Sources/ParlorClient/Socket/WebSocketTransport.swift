@@ -2,21 +2,21 @@ import Foundation
 
 #if canImport(Darwin)
     /// Opens WebSockets with `URLSession`.
-    public struct WebSocketTransport: SocketTransport {
+    package struct WebSocketTransport: SocketTransport {
         private let session: URLSession
         /// Invalidates a session that was created here; nil for an app's own.
         private let owner: SessionOwner?
 
         /// - Parameter session: opens the WebSockets; its delegate may check certificates. By default one that follows
         ///   no redirects, as those would take the access token to another host.
-        public init(session: URLSession? = nil) {
+        package init(session: URLSession? = nil) {
             self.session =
                 session ?? URLSession(configuration: .ephemeral, delegate: RedirectRefusal(), delegateQueue: nil)
             owner = session == nil ? SessionOwner(self.session) : nil
         }
 
         /// Returns at once, before the connection exists. If connecting fails, the first `receive` throws the failure.
-        public func connect(to url: URL) async throws -> any SocketConnection {
+        package func connect(to url: URL) async throws -> any SocketConnection {
             let task = session.webSocketTask(with: url)
             task.maximumMessageSize = 4 << 20
             task.resume()

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A source of time. It is passed in, so that an app's tests can advance time instead of waiting.
-public protocol ClientClock: Sendable {
+package protocol ClientClock: Sendable {
     var now: Date { get }
 
     /// Sleeps for a duration.
@@ -11,10 +11,10 @@ public protocol ClientClock: Sendable {
 }
 
 /// The machine's clock.
-public struct SystemClock: ClientClock {
-    public init() {}
+package struct SystemClock: ClientClock {
+    package init() {}
 
-    public var now: Date { Date() }
+    package var now: Date { Date() }
 
-    public func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+    package func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }

@@ -5,7 +5,7 @@ import Foundation
 /// The signal goes out at the first keystroke, and then at most once a second. The end goes out after two seconds
 /// without a keystroke, or at ``stopped()``.
 @MainActor
-public final class TypingSignal {
+package final class TypingSignal {
     /// The time, in seconds, before the signal is sent again. It must be below three seconds, after which the server
     /// ends the typing.
     static let renewal: TimeInterval = 1
@@ -23,14 +23,14 @@ public final class TypingSignal {
     private var next: Bool?
     private var deliveryTask: Task<Void, Never>?
 
-    public init(roomID: String, server: any MessageServer, clock: any ClientClock) {
+    package init(roomID: String, server: any MessageServer, clock: any ClientClock) {
         self.roomID = roomID
         self.server = server
         self.clock = clock
     }
 
     /// Notes that the person changed the text. An app calls it at each keystroke.
-    public func typed() {
+    package func typed() {
         let now = clock.now
         typedAt = now
         guard sentAt.map({ abs(now.timeIntervalSince($0)) >= Self.renewal }) ?? true else {
@@ -45,7 +45,7 @@ public final class TypingSignal {
     }
 
     /// Ends the typing, for example when the message is sent.
-    public func stopped() {
+    package func stopped() {
         idleWait?.cancel()
         idleWait = nil
         guard isTyping else { return }

@@ -3,22 +3,22 @@
 /// A person types until the server says that they stopped, or until their message arrives. There is no time limit: the
 /// server sends no renewals, however long somebody types. It always sends the end, even if that person's app or gateway
 /// is gone. When this client's connection ends, everybody is removed.
-public struct Typists: Equatable, Sendable {
+package struct Typists: Equatable, Sendable {
     private let ownID: String
-    public private(set) var userIDs: [String] = []
+    package private(set) var userIDs: [String] = []
 
-    public init(ownID: String) { self.ownID = ownID }
+    package init(ownID: String) { self.ownID = ownID }
 
     /// Applies a typing event. Those of the person's own devices are ignored.
-    public mutating func note(_ userID: String, isTyping: Bool) {
+    package mutating func note(_ userID: String, isTyping: Bool) {
         guard userID != ownID else { return }
         if !isTyping { return end(userID) }
         if !userIDs.contains(userID) { userIDs.append(userID) }
     }
 
     /// Ends a person's typing, because their message has arrived.
-    public mutating func end(_ userID: String) { userIDs.removeAll { $0 == userID } }
+    package mutating func end(_ userID: String) { userIDs.removeAll { $0 == userID } }
 
     /// Removes everybody, because a lost connection delivers no ends.
-    public mutating func removeAll() { userIDs = [] }
+    package mutating func removeAll() { userIDs = [] }
 }

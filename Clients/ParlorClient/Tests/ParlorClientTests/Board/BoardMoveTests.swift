@@ -34,7 +34,7 @@ struct BoardMoveTests {
     private func openBoard() async throws -> Board {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let board = client.openBoard(try #require(client.rooms[roomID]))
+        let board = client.openBoard(of: client.openConversation(try #require(client.rooms[roomID])))
         await lookUntil { board.isVerified && board.items.count == 1 }
         return board
     }

@@ -44,7 +44,7 @@ struct BoardTests {
         let client = try makeClient(person, on: device)
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let board = client.openBoard(try #require(client.rooms[roomID]))
+        let board = client.openBoard(of: client.openConversation(try #require(client.rooms[roomID])))
         let conversation = try #require(client.openConversation(of: roomID))
         await lookUntil { board.isVerified && conversation.isVerified }
         return Seat(client: client, device: device, board: board)
@@ -113,7 +113,7 @@ struct BoardTests {
         await lookUntil { client.connection == .connected && client.rooms.isLoaded && !client.isBehind }
         let refusal = Refusal(code: "internal_error", message: "Out of order.", isRetryable: true)
         server.refuseNext("GET /api/rooms/\(roomID)/elements", with: refusal)
-        let board = client.openBoard(try #require(client.rooms[roomID]))
+        let board = client.openBoard(of: client.openConversation(try #require(client.rooms[roomID])))
         await lookUntil { board.failure != nil && !board.isLoading }
         #expect(!board.isVerified)
         await clock.advance(by: .seconds(5))

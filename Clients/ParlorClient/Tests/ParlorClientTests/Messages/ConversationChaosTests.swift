@@ -58,7 +58,7 @@ final class ChaosRun {
         phone = server.makeDevice()
         address = try #require(URL(string: "https://chat.example"))
         client = Self.makeClient(of: ada, on: server, phone, at: address, clock, temporary.url)
-        conversation = client.open(room)
+        conversation = client.openConversation(room)
         phone.start(Chaos(), seed: seed)
     }
 
@@ -130,7 +130,7 @@ final class ChaosRun {
     }
 
     private func changeScreen() async {
-        if isOpen { await client.close(conversation) } else { conversation = client.open(room) }
+        if isOpen { await client.close(conversation) } else { conversation = client.openConversation(room) }
         isOpen.toggle()
     }
 
@@ -142,7 +142,7 @@ final class ChaosRun {
         await client.stop()
         client = Self.makeClient(of: ada, on: server, phone, at: address, clock, folder)
         isOpen = true
-        conversation = client.open(room)
+        conversation = client.openConversation(room)
         await client.start()
     }
 

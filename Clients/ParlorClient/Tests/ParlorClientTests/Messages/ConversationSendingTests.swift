@@ -13,7 +13,7 @@ extension ConversationTests {
         #expect(conversation.items.map(\.text) == ["text 1", "hello"])
         let call = await server.next()
         #expect(call.request == .send("hello", tempID: id))
-        await until { conversation.items.last?.state == .sent }
+        await until { conversation.items.last?.state == .sending }
         let stored = sample(2, from: "me", text: "hello", tempID: id)
         conversation.apply(.messageNew(stored))
         let version = conversation.version
@@ -123,7 +123,7 @@ extension ConversationTests {
         await enter(page([1]))
         conversation.send("a")
         let call = await server.next()
-        await until { conversation.items.last?.state == .sent }
+        await until { conversation.items.last?.state == .sending }
         conversation.apply(.recovered(false))
         await server.expect(newest, .page(page([1])))
         await until { conversation.isVerified }
@@ -136,7 +136,7 @@ extension ConversationTests {
     func sendingWhileFetching() async {
         await enter(page([1]))
         for number in 0..<20 { conversation.send("\(number)") }
-        await until { conversation.items.contains { $0.state == .sent } }
+        await until { conversation.items.contains { $0.state == .sending } }
         conversation.apply(.recovered(false))
         var stored = [sample(1)]
         var pages = 0

@@ -44,7 +44,7 @@ struct ConversationWireTests {
             folder: folder.url)
         await client.start()
         await until { client.connection == .connected && client.rooms[roomID] != nil }
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await until { conversation.isVerified }
         return Seat(device: device, client: client, conversation: conversation)
     }
@@ -64,7 +64,7 @@ struct ConversationWireTests {
         await type()
         await hers.client.close(conversation)
         await until { his.conversation.typistIDs.isEmpty }
-        let again = hers.client.open(try #require(hers.client.rooms[roomID]))
+        let again = hers.client.openConversation(try #require(hers.client.rooms[roomID]))
         await until { again.isVerified }
         await clock.advance(by: .seconds(1))
         again.typed()

@@ -191,7 +191,7 @@ struct MessageStoreTests {
     mutating func failing() {
         store.addPending(typed("t"))
         store.setState(.sent, of: "t")
-        #expect(store.items[0].state == .sent)
+        #expect(store.items[0].state == .sending)
         let reason = SendFailure(code: "invalid_field", message: "too long")
         store.setState(.failed(reason), of: "t")
         #expect(store.items[0].state == .failed(reason))

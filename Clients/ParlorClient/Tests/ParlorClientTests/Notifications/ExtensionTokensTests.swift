@@ -173,7 +173,7 @@ struct ExtensionTokensTests {
         await clock.advance(by: .seconds(16 * 60))
         let error = #"{"error":{"code":"service_unavailable","message":"Try again in a minute.","requestId":"1"}}"#
         extensionPhone.interceptNextRequests(
-            with: HTTPResponse(status: 503, headers: ["retry-after": "60"], body: Data(error.utf8)))
+            with: Data(error.utf8), status: 503, headers: ["retry-after": "60"])
         // The clock stands still, so a pause would never end.
         await #expect(throws: ClientFailure.self) { try await appExtension().token() }
         try await expectAlive(try app())

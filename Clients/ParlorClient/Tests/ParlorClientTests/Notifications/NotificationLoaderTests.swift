@@ -27,7 +27,7 @@ struct NotificationLoaderTests {
     private var loader: NotificationLoader {
         get throws {
             NotificationLoader(
-                server: try #require(URL(string: "https://chat.example")), sharedIn: store, http: phone, clock: clock)
+                http: phone, sharedIn: store, clock: clock)
         }
     }
 
@@ -104,7 +104,7 @@ struct NotificationLoaderTests {
         expectPayload(try await loader.content(of: payload(messageID)), "offline")
         phone.setAirplaneMode(false)
         #expect(try await loader.content(of: payload(messageID)).body == "Hi")
-        phone.interceptNextRequests(2, with: HTTPResponse(status: 200, body: Data("<html>".utf8)))
+        phone.interceptNextRequests(2, with: Data("<html>".utf8))
         expectPayload(try await loader.content(of: payload(messageID)), "offline")
     }
 

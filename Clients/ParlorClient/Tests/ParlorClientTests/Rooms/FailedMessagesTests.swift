@@ -34,7 +34,7 @@ struct FailedMessagesTests {
         let client = try makeClient()
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.isVerified }
         server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
         device.setAirplaneMode(true)
@@ -55,7 +55,7 @@ struct FailedMessagesTests {
         let client = try makeClient()
         await client.start()
         await lookUntil { client.rooms.isLoaded && client.rooms.failedRoomIDs == [roomID] }
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.items.count == 1 }
         await conversation.retry(try #require(conversation.items.first).id)
         await lookUntil { client.rooms.failedRoomIDs.isEmpty }
@@ -66,7 +66,7 @@ struct FailedMessagesTests {
     @Test("a discarded message is no failure any more")
     func discarded() async throws {
         let client = try await clientWithFailure()
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.items.count == 1 }
         #expect(await conversation.discard(try #require(conversation.items.first).id))
         await lookUntil { client.rooms.failedRoomIDs.isEmpty }
@@ -77,7 +77,7 @@ struct FailedMessagesTests {
     func two() async throws {
         server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
         let client = try await clientWithFailure(sending: ["Never", "Never again"])
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await lookUntil { conversation.items.filter { $0.state.hasFailed }.count == 2 }
         for (index, item) in conversation.items.enumerated() {
             #expect(client.rooms.failedRoomIDs == [roomID], "after \(index) of them")

@@ -35,7 +35,7 @@ struct ListOnServerTests {
     }
 
     private func open() async throws -> Conversation {
-        let conversation = client.open(try #require(list[room]))
+        let conversation = client.openConversation(try #require(list[room]))
         await until { conversation.isVerified }
         return conversation
     }
@@ -89,7 +89,7 @@ struct ListOnServerTests {
         try server.addElement(in: room, by: bob.id)
         await until { list[room]?.badges.elements == 1 }
         await clock.advance(by: .seconds(5))
-        let conversation = client.open(try #require(list[room]))
+        let conversation = client.openConversation(try #require(list[room]))
         #expect(list[room]?.badges.elements == 0)
         await client.close(conversation)
         await clock.wake(.milliseconds(100))

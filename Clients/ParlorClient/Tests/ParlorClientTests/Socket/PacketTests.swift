@@ -100,29 +100,28 @@ struct PacketTests {
 
 @Suite("JoinedRooms")
 struct JoinedRoomsTests {
-    @Test("joining a room alone replaces the others")
-    func alone() {
+    @Test("a room is joined after those wanted before, and again on the next connection, until it is left")
+    func order() {
         var rooms = JoinedRooms()
-        rooms.want("a", keepingOthers: true)
-        rooms.want("b", keepingOthers: true)
-        rooms.noteJoined("a", keepingOthers: true)
+        rooms.want("a")
+        rooms.want("b")
+        rooms.noteJoined("a")
         #expect(rooms.next == "b")
-        rooms.want("c", keepingOthers: false)
-        rooms.noteJoined("c", keepingOthers: false)
-        #expect(rooms.wanted == ["c"] && rooms.joined == ["c"] && rooms.next == nil)
+        rooms.noteJoined("b")
+        #expect(rooms.wanted == ["a", "b"] && rooms.next == nil)
         rooms.forgetConnection()
-        #expect(rooms.next == "c")
-        rooms.drop("c")
-        #expect(rooms.next == nil && !rooms.wants("c"))
+        #expect(rooms.next == "a")
+        rooms.drop("a")
+        #expect(rooms.next == "b" && !rooms.wants("a"))
     }
 
     @Test("a room that could not be joined comes after the others")
     func last() {
         var rooms = JoinedRooms()
-        for room in ["a", "b"] { rooms.want(room, keepingOthers: true) }
+        for room in ["a", "b"] { rooms.want(room) }
         rooms.putLast("a")
         #expect(rooms.next == "b")
-        rooms.noteJoined("b", keepingOthers: true)
+        rooms.noteJoined("b")
         #expect(rooms.next == "a")
         rooms.putLast("left meanwhile")
         #expect(rooms.wanted == ["b", "a"])

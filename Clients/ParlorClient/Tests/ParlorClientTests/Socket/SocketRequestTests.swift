@@ -72,7 +72,7 @@ struct SocketRequestTests {
         let harness = try SocketHarness()
         let first = await harness.connected()
         for (id, room) in ["a", "b", "c"].enumerated() {
-            let joined = Task { try await harness.socket.join(room, keepingOthers: true) }
+            let joined = Task { try await harness.socket.join(room) }
             #expect(await first.received() == #"42\#(id)["room:join",{"keepOthers":true,"roomId":"\#(room)"}]"#)
             await first.sends(ack(id))
             let described = try await joined.value
@@ -112,7 +112,7 @@ struct SocketRequestTests {
         await connection.sends(
             #"430[{"success":false,"error":{"code":"room_not_found","message":"No.","retryable":false}}]"#)
         await #expect(throws: ClientFailure.self) { try await gone.value }
-        let later = Task { try await harness.socket.join("later", keepingOthers: true) }
+        let later = Task { try await harness.socket.join("later") }
         #expect(await connection.received() == #"421["room:join",{"keepOthers":true,"roomId":"later"}]"#)
         let busy = #"[{"success":false,"error":{"code":"rate_limited","message":"No.","retryable":true}}]"#
         await connection.sends("431" + busy)

@@ -9,21 +9,21 @@ import Observation
 ///
 /// ``items`` has all messages of these rooms from the first shown one on. Rooms with more people are left out.
 ///
-/// ``RoomsClient/openConversation(with:)`` makes one; ``close()`` ends it.
+/// ``RoomsClient/openConversation(with:)`` makes one. ``close()`` or its release ends it.
 @MainActor
 @Observable
-public final class PersonConversation {
+package final class PersonConversation {
     /// A message, and its room.
-    public struct Item: Hashable, Sendable, Identifiable {
-        public struct ID: Hashable, Sendable {
-            public let roomID: String
-            public let itemID: MessageItem.ID
+    package struct Item: Hashable, Sendable, Identifiable {
+        package struct ID: Hashable, Sendable {
+            package let roomID: String
+            package let itemID: MessageItem.ID
         }
 
-        public let roomID: String
-        public let item: MessageItem
+        package let roomID: String
+        package let item: MessageItem
 
-        public var id: ID { ID(roomID: roomID, itemID: item.id) }
+        package var id: ID { ID(roomID: roomID, itemID: item.id) }
     }
 
     /// The shortest pause before messages that could not be fetched are fetched again.
@@ -33,31 +33,31 @@ public final class PersonConversation {
     /// The leeway for a room's time, in seconds, because the server may have cut that time to the second.
     private static let timeLeeway: TimeInterval = 1
 
-    public let person: Person
+    package let person: Person
     /// The messages by the server's time, then the person's own that are not sent yet.
-    public private(set) var items: [Item] = []
+    package private(set) var items: [Item] = []
     /// The rooms that only the two people share. The room in which a message was sent or deleted last comes first.
-    public private(set) var rooms: [Room] = []
+    package private(set) var rooms: [Room] = []
     /// True if there are older messages.
-    public private(set) var hasOlder = false
-    public private(set) var isLoadingOlder = false
+    package private(set) var hasOlder = false
+    package private(set) var isLoadingOlder = false
     /// True if everything shown comes from the server, and every change arrives as an event.
-    public private(set) var isVerified = false
+    package private(set) var isVerified = false
     /// The reason why the last fetch failed in one of the rooms; nil if it succeeded in all.
-    public private(set) var failure: ClientFailure?
+    package private(set) var failure: ClientFailure?
     /// True while ``person`` types in one of the open rooms.
-    public private(set) var isTyping = false
+    package private(set) var isTyping = false
     /// The room that the app has chosen for messages; nil for the first of ``rooms``.
-    public var chosenRoomID: String?
+    package var chosenRoomID: String?
 
     /// The room in which ``send(_:in:)`` puts a message; nil without a room. While the signed-in person types, it stays
     /// the same.
-    public var targetRoomID: String? { chosenRoomID ?? typingRoomID ?? rooms.first?.id }
+    package var targetRoomID: String? { chosenRoomID ?? typingRoomID ?? rooms.first?.id }
 
-    @ObservationIgnored private var opened: [String: Conversation] = [:]
+    @ObservationIgnored private var handles: [String: OpenRoom] = [:]
+    private var opened: [String: Conversation] { handles.mapValues(\.conversation) }
     @ObservationIgnored private let list: RoomList
-    @ObservationIgnored private let openRoom: (Room) -> Conversation
-    @ObservationIgnored private let closeRoom: (Conversation) async -> Void
+    @ObservationIgnored private let openRoom: (Room) -> OpenRoom
     /// The room in which the signed-in person has begun to type.
     private var typingRoomID: String?
     /// The number of messages to show at least.
@@ -73,15 +73,13 @@ public final class PersonConversation {
 
     init(
         with person: Person, in list: RoomList, pageSize: Int, clock: any ClientClock,
-        openRoom: @escaping (Room) -> Conversation,
-        closeRoom: @escaping (Conversation) async -> Void
+        openRoom: @escaping (Room) -> OpenRoom
     ) {
         self.person = person
         self.list = list
         self.pageSize = pageSize
         self.clock = clock
         self.openRoom = openRoom
-        self.closeRoom = closeRoom
         wanted = pageSize
         follow()
     }
@@ -89,13 +87,13 @@ public final class PersonConversation {
     /// Closes the rooms. Call it when the screen is closed. Messages that are not sent yet are still sent.
     ///
     /// Returns when the messages are cached, without waiting for the server.
-    public func close() async {
+    package func close() async {
         guard !isClosed else { return }
         isClosed = true
         filling?.cancel()
-        let conversations = opened.values
-        opened = [:]
-        for conversation in conversations { await closeRoom(conversation) }
+        let rooms = handles.values
+        handles = [:]
+        for room in rooms { await room.closeAndKeep() }
     }
 
     // MARK: Following
@@ -113,7 +111,8 @@ public final class PersonConversation {
                 _ = (conversation.version, conversation.hasOlder, conversation.isVerified)
                 _ = (conversation.failure, conversation.typistIDs, conversation.isFetched)
             }
-        } onChange: {
+        } onChange: { [weak self] in
+            // Both closures capture it weakly: otherwise the outer one would keep a dropped chat until the next change.
             Task { @MainActor [weak self] in
                 if let self, round == current { follow() }
             }
@@ -128,10 +127,7 @@ public final class PersonConversation {
         let ids = Set(shared.map(\.id))
         if let typingRoomID, !ids.contains(typingRoomID) { self.typingRoomID = nil }
         if let chosenRoomID, !ids.contains(chosenRoomID) { self.chosenRoomID = nil }
-        for (roomID, conversation) in opened where !ids.contains(roomID) {
-            opened[roomID] = nil
-            Task { await closeRoom(conversation) }
-        }
+        handles = handles.filter { ids.contains($0.key) }
         let needed = openNeeded()
         let isComplete = list.isLoaded && needed.isEmpty && opened.values.allSatisfy(\.isVerified)
         let from = completeFrom(besides: Set(needed.map(\.id)))
@@ -158,7 +154,7 @@ public final class PersonConversation {
         // What is being loaded may be enough.
         let isLoading = opened.values.contains { !$0.isFetched && $0.failure == nil }
         let count = isLoading ? 0 : Self.maxOpening
-        for room in needed.prefix(count) { opened[room.id] = openRoom(room) }
+        for room in needed.prefix(count) { _ = open(room) }
         return Array(needed.dropFirst(count))
     }
 
@@ -213,7 +209,7 @@ public final class PersonConversation {
     /// Shows older messages, a page at least. On an error it sets ``failure``.
     ///
     /// Does nothing if there are none, or if they are already being loaded.
-    public func loadOlder() async {
+    package func loadOlder() async {
         guard hasOlder, !isLoadingOlder, !isClosed else { return }
         isLoadingOlder = true
         defer { isLoadingOlder = false }
@@ -252,8 +248,7 @@ public final class PersonConversation {
     private func extend() async -> Bool {
         let last = opened.filter(\.value.hasOlder).max { first(in: $0.value) < first(in: $1.value) }?.value
         if let room = unopened.first, last.map({ first(in: $0) <= latest(in: room) }) ?? true {
-            let conversation = openRoom(room)
-            opened[room.id] = conversation
+            let conversation = open(room)
             follow()
             return await isLoaded(conversation)
         }
@@ -289,7 +284,7 @@ public final class PersonConversation {
     /// - Parameter roomID: one of ``rooms``; nil for ``targetRoomID``.
     /// - Returns: the item's id; nil if the text cannot be sent, or if the two share no such room.
     @discardableResult
-    public func send(_ text: String, in roomID: String? = nil) -> Item.ID? {
+    package func send(_ text: String, in roomID: String? = nil) -> Item.ID? {
         guard let roomID = roomID ?? targetRoomID, let conversation = conversation(of: roomID) else { return nil }
         let itemID = conversation.send(text)
         typingRoomID = nil
@@ -299,24 +294,24 @@ public final class PersonConversation {
 
     /// Notes that the person changed the text. The message will go to the present ``targetRoomID``, also if a message
     /// comes in another room meanwhile.
-    public func typed() {
+    package func typed() {
         guard let roomID = targetRoomID, let conversation = conversation(of: roomID) else { return }
         typingRoomID = roomID
         conversation.typed()
     }
 
     /// Notes that the text is empty again, or no longer edited.
-    public func stoppedTyping() {
+    package func stoppedTyping() {
         if let typingRoomID { opened[typingRoomID]?.stoppedTyping() }
         typingRoomID = nil
     }
 
     /// Sends a failed message again, as ``Conversation/retry(_:)`` does.
-    public func retry(_ id: Item.ID) async { await opened[id.roomID]?.retry(id.itemID) }
+    package func retry(_ id: Item.ID) async { await opened[id.roomID]?.retry(id.itemID) }
 
     /// Discards a message that is not sent yet, as ``Conversation/discard(_:)`` does.
     @discardableResult
-    public func discard(_ id: Item.ID) async -> Bool { await opened[id.roomID]?.discard(id.itemID) ?? false }
+    package func discard(_ id: Item.ID) async -> Bool { await opened[id.roomID]?.discard(id.itemID) ?? false }
 
     /// Discards a message that is not sent yet, and returns its text, as ``Conversation/takeBack(_:)`` does.
     public func takeBack(_ id: Item.ID) async -> String? { await opened[id.roomID]?.takeBack(id.itemID) }
@@ -324,27 +319,27 @@ public final class PersonConversation {
     /// Deletes one of the person's own messages for everyone, as ``Conversation/delete(_:)`` does.
     ///
     /// - Throws: `ClientFailure` or `CancellationError`; `room_not_found` also if the chat no longer shows the room.
-    public func delete(_ id: Item.ID) async throws {
+    package func delete(_ id: Item.ID) async throws {
         guard let conversation = opened[id.roomID] else { throw ClientFailure.roomGone }
         try await conversation.delete(id.itemID)
     }
 
     /// Notes that items appeared on the screen, as ``Conversation/noteVisible(_:)`` does.
-    public func noteVisible(_ items: some Sequence<Item>) {
+    package func noteVisible(_ items: some Sequence<Item>) {
         for (roomID, items) in Dictionary(grouping: items, by: \.roomID) {
             opened[roomID]?.noteVisible(items.map(\.item))
         }
     }
 
     /// Notes that items left the screen, as ``Conversation/noteHidden(_:)`` does.
-    public func noteHidden(_ items: some Sequence<Item>) {
+    package func noteHidden(_ items: some Sequence<Item>) {
         for (roomID, items) in Dictionary(grouping: items, by: \.roomID) {
             opened[roomID]?.noteHidden(items.map(\.item))
         }
     }
 
     /// Sets the items that are on the screen, as ``Conversation/setVisible(_:)`` does.
-    public func setVisible(_ items: some Sequence<Item>) {
+    package func setVisible(_ items: some Sequence<Item>) {
         let groups = Dictionary(grouping: items, by: \.roomID)
         for (roomID, conversation) in opened { conversation.setVisible((groups[roomID] ?? []).map(\.item)) }
     }
@@ -352,7 +347,7 @@ public final class PersonConversation {
     /// Marks all messages of all ``rooms`` as read, as ``Conversation/markAllRead()`` does.
     ///
     /// - Throws: `ClientFailure` or `CancellationError`.
-    public func markAllRead() async throws {
+    package func markAllRead() async throws {
         for room in rooms where opened[room.id] != nil || list.counts.latest(of: room.id)?.unreadMessages != 0 {
             try await conversation(of: room.id)?.markAllRead()
         }
@@ -363,8 +358,12 @@ public final class PersonConversation {
     private func conversation(of roomID: String) -> Conversation? {
         if let conversation = opened[roomID] { return conversation }
         guard !isClosed, let room = rooms.first(where: { $0.id == roomID }) else { return nil }
-        let conversation = openRoom(room)
-        opened[roomID] = conversation
-        return conversation
+        return open(room)
+    }
+
+    private func open(_ room: Room) -> Conversation {
+        let handle = openRoom(room)
+        handles[room.id] = handle
+        return handle.conversation
     }
 }

@@ -1,0 +1,35 @@
+import Foundation
+import ParlorClient
+
+/// An app on a device: the account or the client uses the device's network and the server's clock.
+extension ScriptedDevice {
+    /// Makes an account, as an app does at its launch. A second account with the same folder or store is the next launch
+    /// of the app; only one may be in use.
+    ///
+    /// - Parameters:
+    ///   - store: by default a file in the folder.
+    ///   - folder: the parent of each person's folder.
+    @MainActor
+    public func makeAccount(
+        keptIn store: (any SessionStore)? = nil, folder: URL, settings: RoomsClient.Settings = RoomsClient.Settings(),
+        clearNotifications: @escaping @MainActor () async -> Void = {}
+    ) -> ParlorAccount {
+        ParlorAccount(
+            server: Self.address, store: store ?? FileSessionStore(url: folder.appending(path: "session")),
+            folder: folder, http: self, sockets: self, clock: server.clock, settings: settings,
+            clearNotifications: clearNotifications)
+    }
+
+    /// Makes the client of a person who is always signed in.
+    @MainActor
+    public func makeClient(
+        of person: Person, folder: URL, settings: RoomsClient.Settings = RoomsClient.Settings()
+    ) -> RoomsClient {
+        RoomsClient(
+            server: Self.address, user: person, tokens: ScriptedTokens(of: person, on: server), http: self,
+            sockets: self, clock: server.clock, folder: folder, settings: settings)
+    }
+
+    /// It is never contacted, because the device is the network.
+    private static let address = URL(filePath: "/")
+}
