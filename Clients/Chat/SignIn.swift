@@ -124,7 +124,7 @@ struct SignIn {
 
     /// - Throws: `Nobody` if the store cannot be read, or has no session.
     @MainActor
-    private func client(in own: PersonFolder, keptIn store: any SessionStore) throws -> RoomsClient {
+    private func client(keptIn store: any SessionStore) throws -> RoomsClient {
         let account = ParlorAccount(
             server: options.server, store: store, folder: folder.url, http: http, sockets: sockets, clock: clock)
         guard let client = account.client else { throw Nobody() }
