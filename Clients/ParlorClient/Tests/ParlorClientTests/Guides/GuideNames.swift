@@ -11,7 +11,7 @@ import ParlorClient
 // | `markElementsAsSeen` | `client.open(room)`, `client.openBoard(room)`: an open room has no unseen elements |
 // | `MessageCache.getCachedMessages` | `client.open(room).items`: first the cached messages, then the server's |
 // | `cacheMessage`, `updateMessage` | nothing: the library caches the messages of opened rooms |
-// | `content` of a row | `item.text`: `MessageItem.content` is the stored or the pending message |
+// | `content` of a row | `item.text` |
 // | `.id(messagesVersion)` | nothing: it would lose the scroll position, and `MessageItem.id` never changes |
 
 extension RoomCountManager {
@@ -35,7 +35,7 @@ extension PersonWithRooms {
 extension MessageItem {
     var senderId: String { senderID }
     /// True until the server has stored the message, also if it has failed.
-    var isTemporary: Bool { pending != nil }
+    var isTemporary: Bool { message == nil }
     var relativeTime: String { createdAt.relativeTime }
 }
 

@@ -39,9 +39,10 @@ struct GuideNamesTests {
         #expect(counts.getElementCount(for: room) == 2 && counts.getUnseenCount(for: room) == 1)
         let row = try #require(client.rooms[room])
         #expect(row.displayElementCount == 2 && row.unseenElementCount == 1 && row.hasUnseenElements)
-        #expect(row.relativeTime == row.lastActivityDate.relativeTime)
-        _ = client.open(row)
+        #expect(row.relativeTime == row.lastActivityDate.relativeTime && Date.now.relativeTime == "now")
+        let conversation = client.open(row)
         await advanceUntil { counts.getUnseenCount(for: room) == 0 && client.rooms[room]?.hasUnseenElements == false }
+        await client.close(conversation)
         await client.stop()
     }
 
