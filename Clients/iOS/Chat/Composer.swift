@@ -41,7 +41,8 @@ private struct RemainingCharacters: View {
     var body: some View {
         if count < 400 {
             Text(count, format: .number)
-                .font(.caption.monospacedDigit())
+                .font(.caption)
+                .monospacedDigit()
                 .foregroundStyle(count < 0 ? Color.red : Color.gray)
                 .accessibilityLabel(
                     count < 0 ? Text("Too long by \(-count)") : Text("Characters left: \(count)"))

@@ -21,8 +21,8 @@ public final class Drafts {
     @ObservationIgnored private let files: RoomFiles
     @ObservationIgnored private let clock: any ClientClock
     @ObservationIgnored private var keeping: Task<Void, Never>?
-    /// True once the drafts of an earlier run were read.
-    @ObservationIgnored private var isRestored = false
+    /// The rooms whose drafts of an earlier run are still to be read; nil if they are unknown.
+    @ObservationIgnored private var toRead: Set<String>?
     @ObservationIgnored private var isEnded = false
 
     nonisolated init(files: RoomFiles, clock: any ClientClock) {
@@ -59,8 +59,8 @@ public final class Drafts {
     /// Reads the drafts of an earlier run. Those that were changed meanwhile stay as they are. If the disk cannot be
     /// read now, a later call tries again.
     func restore() {
-        guard !isRestored, !isEnded, let roomIDs = try? files.keys() else { return }
-        var isComplete = true
+        guard !isEnded, let roomIDs = toRead ?? (try? files.keys()).map(Set.init) else { return }
+        toRead = []
         for roomID in roomIDs {
             do {
                 guard let data = try files.read(roomID) else { continue }
@@ -70,10 +70,9 @@ public final class Drafts {
                     _ = try files.setAside(roomID)
                 }
             } catch {
-                isComplete = false
+                toRead?.insert(roomID)
             }
         }
-        isRestored = isComplete
     }
 
     /// Stores all changes now.
@@ -81,9 +80,9 @@ public final class Drafts {
         keeping?.cancel()
         keeping = nil
         restore()
-        // A write before the files were read would replace them.
-        guard isRestored, !isEnded else { return }
-        for roomID in changed {
+        guard let toRead, !isEnded else { return }
+        // A write before a file was read would replace it.
+        for roomID in changed.subtracting(toRead) {
             let drafts = texts[roomID, default: [:]].filter { !$0.value.isEmpty }
             // `try?`: it stays changed, so that the next call tries again.
             let isKept: Void? =

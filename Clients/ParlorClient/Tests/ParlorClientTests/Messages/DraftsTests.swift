@@ -65,6 +65,26 @@ struct DraftsTests {
         for drafts in [next, makeDrafts()] { #expect(drafts["a"] == "stored" && drafts["b"] == "newer") }
     }
 
+    @Test("a file that cannot be read now is not replaced, and the drafts of other rooms are stored")
+    func lockedFile() throws {
+        let drafts = makeDrafts()
+        drafts["a", note: "n"] = "stored"
+        drafts.keepAll()
+        let (file, aside) = (folder.appending(path: "a.json"), temporary.url.appending(path: "aside"))
+        try FileManager.default.moveItem(at: file, to: aside)
+        // A folder cannot be read as a file, not even by root.
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+        let next = makeDrafts()
+        for roomID in ["a", "b"] { next[roomID] = "newer" }
+        next.keepAll()
+        #expect(makeDrafts()["b"] == "newer")
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.moveItem(at: aside, to: file)
+        next.keepAll()
+        let last = makeDrafts()
+        #expect(last["a"] == "newer" && last["a", note: "n"] == "stored")
+    }
+
     @Test("a file that cannot be decoded is set aside")
     func unreadable() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
