@@ -9,6 +9,7 @@ struct RoomsApp: App {
     var body: some Scene {
         WindowGroup {
             RootView(account: delegate.account) { await delegate.askForNotifications() }
+                .environment(delegate.notifications)
         }
         .onChange(of: phase, initial: true) {
             switch phase {

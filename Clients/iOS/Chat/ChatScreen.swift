@@ -10,6 +10,7 @@ struct ChatScreen: View {
     @State private var isNaming = false
     @State private var failure: String?
     @Environment(\.scenePhase) private var phase
+    @Environment(RoomNotifications.self) private var notifications: RoomNotifications?
 
     var body: some View {
         ZStack {
@@ -39,7 +40,10 @@ struct ChatScreen: View {
         .failureAlert("This did not work.", $failure)
         .onAppear { appear() }
         .onDisappear { disappear() }
-        .onChange(of: isRead) { _, isRead in chat?.reading.isShown = isRead }
+        .onChange(of: isRead) { _, isRead in
+            chat?.reading.isShown = isRead
+            if isRead { notifications?.noteShown(room.id) } else { notifications?.noteHidden(room.id) }
+        }
     }
 
     /// True while neither another screen, a sheet nor the lock screen covers the messages.
@@ -59,6 +63,7 @@ struct ChatScreen: View {
     private func disappear() {
         guard isOnScreen else { return }
         isOnScreen = false
+        notifications?.noteHidden(room.id)
         guard let chat else { return }
         Task { await client.close(chat.conversation) }
     }

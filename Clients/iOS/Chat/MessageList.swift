@@ -9,6 +9,7 @@ struct MessageList: View {
     let chat: OpenChat
     let room: Room
     @Binding var failure: String?
+    @Environment(\.calendar) private var calendar
 
     private var conversation: Conversation { chat.conversation }
 
@@ -17,10 +18,10 @@ struct MessageList: View {
             ScrollView {
                 LazyVStack(spacing: 8) {
                     EarlierMessages(conversation: conversation, list: list)
-                    ForEach(conversation.items) { item in
+                    ForEach(DatedMessages(items: conversation.items, calendar: calendar)) { message in
                         MessageRow(
-                            item: item, sender: sender(of: item), isFirstUnread: item.id == conversation.firstUnread,
-                            chat: chat, failure: $failure)
+                            item: message.item, sender: sender(of: message.item), isFirstOfDay: message.isFirstOfDay,
+                            isFirstUnread: message.id == conversation.firstUnread, chat: chat, failure: $failure)
                     }
                 }
                 .padding()

@@ -127,7 +127,7 @@ final class Account {
     /// session as soon as it can be reached.
     func signOut() async {
         guard let client else { return }
-        do { try await client.signOut() } catch { signOutFailure = error.localizedDescription }
+        do { try await client.signOut() } catch { signOutFailure = error.sentence }
         // A signed-out client cannot be started again, not even for the same person.
         guard self.client === client else { return }
         self.client = nil
