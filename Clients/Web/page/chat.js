@@ -63,6 +63,8 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty, on
   const actions = {
     retry: (item) => conversation.retry(item.id),
     discard: (item) => conversation.discard(item.id),
+    /** Moves the text of a failed message to the field. It stays here if another tab is just sending it. */
+    edit: (item) => conversation.discard(item.id) && composer.takeBack(item.text),
     async remove(item) {
       if (!(await ask(t("deleteMessage"), t("deleteMessageAsk"), t("delete")))) return;
       conversation.delete(item.id).catch((failure) => toast(failureText(failure)));

@@ -49,6 +49,7 @@ function stateOf(item, showsState, isOnline, actions) {
     return { label, element: h("div", { class: "state is-failed" }, h("span", { class: "reason" }, icon("alert", 14), h("span", {}, label)),
       h("span", {},
         h("button", { class: "text-button", type: "button", on: { click: () => actions.retry(item) } }, t("retry")),
+        h("button", { class: "text-button", type: "button", on: { click: () => actions.edit(item) } }, t("edit")),
         h("button", { class: "text-button", type: "button", on: { click: () => actions.discard(item) } }, t("discard")))) };
   }
   if (item.state === "sending") {

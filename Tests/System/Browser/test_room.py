@@ -201,6 +201,28 @@ def test_a_message_that_is_too_long_is_not_sent_and_says_by_how_much(pair):
     first.lacks(".bubble")
 
 
+def test_a_message_that_the_server_refuses_says_so_and_is_edited_and_sent(pair, ada):
+    first, second, room = pair
+    marks = "\u0301" * 129
+    first.write("half a word", send=False)
+    first.run("""
+        const area = document.querySelector(".composer textarea");
+        area.value = arguments[0];
+        area.dispatchEvent(new Event("input", { bubbles: true }));""", f"accents: a{marks}")
+    first.press(Keys.ENTER)
+    first.shows(".state.is-failed", "This is not accepted. Please change it.")
+    first.write("and more", send=False)
+    first.shows(".state.is-failed button", "Edit").click()
+    first.lacks(".bubble")
+    assert first.run("return document.activeElement === document.querySelector('.composer textarea')")
+    # The cursor is after the text, before what was in the field.
+    first.press(*[Keys.BACKSPACE] * 130, "b")
+    first.until(lambda: first.one(".composer textarea").get_attribute("value") == "accents: b\nand more", "the text, and what was there")
+    first.press(Keys.ENTER)
+    second.shows(".bubble", "accents: b\nand more")
+    assert ada.texts(room) == ["accents: b\nand more"]
+
+
 def test_a_message_that_shows_nothing_is_not_sent(pair, ada):
     first, _, room = pair
     for text in ("\u200b\u2060", "\u2800 \u3164", "\u202e"):

@@ -218,6 +218,7 @@ export default {
   "error.element_not_found": "This item was deleted meanwhile.",
   "error.version_conflict": "Somebody else changed this meanwhile.",
   "error.invalid_field": "This is not accepted. Please change it.",
+  "error.malformed_request": "This is not accepted. Please change it.",
   "error.unauthenticated": "Your session has ended. Please sign in again.",
   "error.invalid_token": "Your session has ended. Please sign in again.",
   "error.signed_out": "Your session has ended. Please sign in again.",
