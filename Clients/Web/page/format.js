@@ -86,6 +86,14 @@ function startOfDay(date) {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
 }
 
+/** Letters that are no accented form of another one, and how they are typed without a keyboard for them. */
+const SPELLED = { ø: "o", đ: "d", ł: "l", ı: "i", ß: "ss", æ: "ae", œ: "oe" };
+
+/** Returns a text as searches compare it: in lower case, without accents. */
+export function folded(text) {
+  return text.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "").replace(/[øđłıßæœ]/g, (letter) => SPELLED[letter]);
+}
+
 /** The names of browsers and systems, with what they call themselves. Those that name others too come first. */
 const BROWSERS = [[/\bEdg/, "Edge"], [/\bOPR\//, "Opera"], [/\bFirefox\/|\bFxiOS\//, "Firefox"], [/Chrome\/|\bCriOS\//, "Chrome"], [/\bSafari\//, "Safari"]];
 const SYSTEMS = [[/\biPhone\b/, "iPhone"], [/\biPad\b/, "iPad"], [/\bAndroid\b/, "Android"], [/\bWindows\b/, "Windows"], [/\bMac OS X\b/, "macOS"], [/\bLinux\b/, "Linux"]];
