@@ -7,6 +7,7 @@ import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
 import { followBoardNews, forgetBoardNews, showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
+import { notify } from "./notices.js";
 import { closeDialogs, leaveOldEntry, toast } from "./dialog.js";
 
 /** The time, in milliseconds, after which a hidden page leaves its room. Shorter visits to other tabs do not count. */
@@ -151,7 +152,7 @@ function houseView(parlor, redraw) {
     update();
     list.drawSoon();
   };
-  const ends = [parlor.rooms.subscribe(update), followBoardNews(onNews)];
+  const ends = [parlor.rooms.subscribe(update), followBoardNews(onNews), notify(parlor)];
   const onKey = (event) => {
     // The browser closes an open dialog after this event. It does not set `defaultPrevented` for that.
     const isForDialog = document.querySelector("dialog[open]") !== null;

@@ -408,6 +408,55 @@ def test_a_page_that_stays_hidden_leaves_its_room_and_returns_to_it(pair):
     assert first.texts(".bubble") == ["hello", "are you there?"]
 
 
+NOTICES = """
+window.__notices = [];
+window.Notification = class {
+    static permission = "default";
+    static async requestPermission() { return (this.permission = window.__answer ?? "granted"); }
+    constructor(title, options) {
+        Object.assign(this, options, { title });
+        for (const other of __notices) if (other.tag === this.tag) other.close();
+        __notices.push(this);
+    }
+    close() { this.isClosed = true; }
+};
+let isHidden = false;
+Object.defineProperty(Document.prototype, "hidden", { get: () => isHidden });
+window.__hide = (is) => { isHidden = is; document.dispatchEvent(new Event("visibilitychange")); };
+"""
+SHOWN = "return __notices.filter((one) => !one.isClosed).map(({ title, body }) => `${title}: ${body}`)"
+
+
+def test_a_hidden_page_shows_notifications_of_messages_once_they_are_turned_on(ada, ben, open_window):
+    kitchen, garden = ada.room_with(ben, "Kitchen"), ada.room_with(ben)
+    name = ben.session["user"]["firstName"]
+    window = open_window()
+    with window.scripted(NOTICES):
+        window.enter(ada, kitchen)
+        window.run("__hide(true)")
+        ben.send(garden, "before")
+        window.until(lambda: window.badge("Unnamed room") == "1", "it is unread")
+        window.run("__hide(false)")
+        for answer, chosen in (("denied", "Off"), ("granted", "On")):
+            window.run("window.__answer = arguments[0]; Notification.permission = 'default'", answer)
+            window.account_menu()
+            window.shows(".menu .segments button", "On").click()
+            window.shows(".menu [aria-checked=true]", chosen)
+            window.press(Keys.ESCAPE)
+            window.lacks(".menu .segments")
+        window.run("__hide(true)")
+        ben.send(garden, "one", "two")
+        ben.send(kitchen, "tea?")
+        expected = {f"{name}: 3 unread messages\ntwo", f"{name} · Kitchen: tea?"}
+        window.until(lambda: set(window.run(SHOWN)) == expected, "a notification for each room, none of what was unread before")
+        ada.read(garden, *[message["id"] for message in ada.messages(garden)])
+        window.until(lambda: window.run(SHOWN) == [f"{name} · Kitchen: tea?"], "the one that was read elsewhere has gone")
+        window.run("__notices.find((one) => one.title.includes('Kitchen')).onclick()")
+        window.run("__hide(false)")
+        window.until(lambda: window.run(SHOWN) == [], "a page in view has none")
+        window.shows(".bubble", "tea?")
+
+
 def test_the_enter_that_accepts_a_candidate_of_an_input_method_sends_nothing(pair, ada):
     first, _, room = pair
     first.write("にほん", send=False)
