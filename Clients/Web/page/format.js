@@ -77,6 +77,12 @@ export function dayKey(time) {
   return date.getFullYear() * 512 + date.getMonth() * 32 + date.getDate();
 }
 
+/** Returns the time, in milliseconds, until the next day begins in local time. */
+export function untilMidnight() {
+  const now = new Date();
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1).getTime() - now.getTime();
+}
+
 /** Returns how many calendar days ago, in local time, `date` is. Days have 23 to 25 hours, so the quotient is rounded. */
 function daysSince(date) {
   return Math.round((startOfDay(new Date()) - startOfDay(date)) / DAY);

@@ -1,5 +1,6 @@
 """One room in two windows side by side: each shows the other's changes."""
 
+import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
@@ -686,3 +687,55 @@ def test_what_came_in_a_long_absence_is_read_from_the_first_also_if_a_message_ar
     window.run("__held.splice(0).forEach((go) => go())")
     window.until(lambda: window.run(IS_IN_VIEW, "number 0"), "the first of them")
     window.shows(".jump.has-new", "new messages")
+
+
+CALENDAR = """
+const Real = Date;
+let shift = 0;
+window.Date = class extends Real {
+    constructor(...parts) { super(...(parts.length ? parts : [Real.now() + shift])); }
+    static now() { return Real.now() + shift; }
+};
+const wait = setTimeout, long = [];
+window.setTimeout = (work, time, ...rest) => (time > 60_000 && long.push(work), wait(work, time, ...rest));
+window.__tomorrow = () => { shift += 86_400_000; long.splice(0).forEach((work) => work()); };
+"""
+
+
+@pytest.mark.parametrize("language, days", [("en", ("Today", "Yesterday")), ("de", ("Heute", "Gestern"))])
+def test_the_line_of_a_day_says_which_it_is_also_after_midnight(ada, ben, open_window, language, days):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, *(f"number {number}" for number in range(200)))
+    window = open_window()
+    with window.scripted(CALENDAR):
+        window.enter(ada, room)
+        window.run("localStorage['parlor.language'] = arguments[0]", language)
+        window.reload()
+        window.shows(".jump", "").click()
+        window.shows(".bubble", "number 199")
+        window.run("document.querySelector('.scroller').scrollTop = 0")
+        window.shows(".day", days[0])
+        top = window.run("return document.querySelector('.scroller').scrollTop")
+        window.run("__tomorrow()")
+        window.shows(".day", days[1])
+        assert window.run("return document.querySelector('.scroller').scrollTop") == top
+        window.run("__tomorrow()")
+        window.until(lambda: not {*days} & {*window.texts(".day")} and any(c.isdigit() for c in window.texts(".day")[0]), "a date")
+
+
+def test_a_long_message_is_folded_until_one_asks_for_all_of_it(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, "\n".join(f"line {number}" for number in range(60)), "short")
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".bubble", "short")
+    height = "return document.querySelector('.bubble').offsetHeight"
+    assert window.run(height) < 500 and len(window.all(".is-folded")) == 1
+    window.shows(".is-folded button", "Show all").click()
+    window.lacks(".is-folded")
+    assert window.run(height) > 1_000
+    # The row leaves the document and returns.
+    ben.send(room, *(f"number {number}" for number in range(80)))
+    window.until(lambda: window.run("const s = document.querySelector('.scroller'); s.scrollTop = s.scrollHeight; return document.querySelector('.scroller').innerText.includes('number 79')"), "the end")
+    window.until(lambda: window.run("const s = document.querySelector('.scroller'); s.scrollTop = 0; return document.querySelector('.scroller').innerText.includes('line 59')"), "all of it")
+    assert window.all(".is-folded") == []

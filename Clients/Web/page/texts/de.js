@@ -84,6 +84,7 @@ export default {
   failed: "Nicht gesendet",
   failedBecause: "Nicht gesendet: {reason}",
   retry: "Erneut senden",
+  showMore: "Alles zeigen",
   discard: "Verwerfen",
   deleteMessage: "Nachricht löschen",
   deleteMessageAsk: "Diese Nachricht für alle löschen?",

@@ -86,6 +86,7 @@ export default {
   failed: "Not sent",
   failedBecause: "Not sent: {reason}",
   retry: "Retry",
+  showMore: "Show all",
   discard: "Discard",
   deleteMessage: "Delete message",
   deleteMessageAsk: "Delete this message for everyone?",
