@@ -4,8 +4,8 @@ OUT/Clients/iOS has the screens, with each `#Preview("…") {` as a function wit
 OUT/Pages has the Swift code of the pages. Code that begins with a declaration stands as it is; statements get a function around them,
 whose parameters are what the pages take for granted. Errors name the file and line of the original.
 
-It also checks that Clients/iOS/Localizable.xcstrings has a German text for each text of the screens, and one in both languages for
-each error code.
+It also checks that Clients/iOS/Localizable.xcstrings has a German text for each text of the screens, and one in both
+languages for each error code.
 """
 
 import json
@@ -23,8 +23,8 @@ PARAMETERS = (
 )
 # Calls whose first literal is a text to translate. A text may be one of two: `Text(isNew ? "…" : "…")`.
 CALLS = (
-    "Text|Button|Label|TextField|SecureField|ContentUnavailableView|Picker|Toggle|LoadFailure|FailureLabel|line|NSLocalizedString|"
-    "navigationTitle|alert|failureAlert|confirmationDialog|accessibilityLabel|accessibilityHint|accessibilityAction"
+    "Text|Button|Label|TextField|SecureField|ContentUnavailableView|Picker|Toggle|LoadFailure|FailureLabel|line|"
+    "NSLocalizedString|navigationTitle|alert|failureAlert|confirmationDialog|accessibilityLabel|accessibilityHint|accessibilityAction"
 )
 INSERTED = r"\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 LITERAL = rf'"((?:[^"\\\n]|{INSERTED})+)"'
@@ -94,13 +94,15 @@ def check_catalogue():
     wrong = []
     for file in sorted((ROOT / "Clients/iOS").glob("**/*.swift")):
         for match in TEXT.finditer(file.read_text()):
-            wrong += [f"{file.name}: no text for {text!r}" for text in match.groups() if text and pattern(text) not in known]
+            missing = (text for text in match.groups() if text and pattern(text) not in known)
+            wrong += [f"{file.name}: no text for {text!r}" for text in missing]
     for key, entry in entries.items():
         languages = ["de", "en"] if key.startswith("error.") else ["de"] if entry.get("shouldTranslate", True) else []
         for text in (text for language in languages for text in texts(entry, language)):
             if not text or (not key.startswith("error.") and pattern(text).count("%") != pattern(key).count("%")):
                 wrong.append(f"{key!r} is {text!r}")
-    codes = re.findall(r"`([a-z_]+)`", "".join(re.findall(r"^\| [45]\d\d \|([^|]*)\|", (ROOT / "docs/api.md").read_text(), re.M)))
+    rows = re.findall(r"^\| [45]\d\d \|([^|]*)\|", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    codes = re.findall(r"`([a-z_]+)`", "".join(rows))
     wrong += [f"no text for the code {code}" for code in codes if f"error.{code}" not in entries]
     if wrong or len(codes) < 10:
         sys.exit("\n".join(["Localizable.xcstrings:", *wrong]))

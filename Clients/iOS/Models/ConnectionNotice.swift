@@ -25,10 +25,11 @@ final class ConnectionNotice {
     /// Takes the client's state. Cancel the call when the state changes again.
     func follow(_ connection: RoomsClient.Connection) async {
         switch connection {
-        case .connected: state = nil
+        // Idle is a client in the background. On the return, it gets its second like a new one.
+        case .connected, .idle: state = nil
         case .waiting(let failure): state = .waiting(failure)
         case .ended(let failure): state = .ended(failure)
-        case .idle, .connecting:
+        case .connecting:
             guard state == nil else { return }
             // Cancelled if the state changes first.
             do { try await clock.sleep(for: Self.patience) } catch { return }

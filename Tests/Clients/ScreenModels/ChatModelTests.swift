@@ -134,4 +134,17 @@ struct ConnectionNoticeTests {
         await notice.follow(.connected)
         #expect(notice.state == nil)
     }
+
+    @Test("a client in the background has nothing to say, and a second to connect when the app returns")
+    func background() async {
+        await notice.follow(.waiting(.offline("no network")))
+        await notice.follow(.idle)
+        #expect(notice.state == nil)
+        let returning = Task { await notice.follow(.connecting) }
+        await clock.untilSleeping(1)
+        #expect(notice.state == nil)
+        await clock.advance(by: .seconds(1))
+        await returning.value
+        #expect(notice.state == .connecting)
+    }
 }
