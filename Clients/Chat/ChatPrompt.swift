@@ -20,8 +20,11 @@ final class ChatPrompt {
     /// True while a message is typed, and not a command.
     var isMessage: Bool { !input.isEmpty && !input.isCommand }
 
-    /// True while a question is open.
-    var isAsking: Bool { asked != nil }
+    /// True while the notice comes before who is typing: a question is open, or the message is too long.
+    var needsNotice: Bool { asked != nil || (isMessage && MessageText.count(of: message) > MessageText.limit) }
+
+    /// The typed text as it is sent. One that begins with two slashes is sent with one of them.
+    private var message: String { input.text.hasPrefix("//") ? String(input.text.dropFirst()) : input.text }
 
     // MARK: Keys
 
@@ -30,14 +33,22 @@ final class ChatPrompt {
     /// - Returns: false if the input line does not use the key.
     func press(_ key: Key) -> Bool {
         guard input.press(key) else { return false }
-        notice = ""
+        notice = isMessage ? Self.count(of: message) : ""
         return true
     }
 
     /// Puts a text into the empty input.
     func write(_ text: String) { input.press(.paste(text)) }
 
-    /// Takes what was typed.
+    /// Returns how many characters are left, or too many; empty if there is much room.
+    private static func count(of message: String) -> String {
+        let left = MessageText.limit - MessageText.count(of: message)
+        guard left < 400 else { return "" }
+        let characters = abs(left) == 1 ? "1 character" : "\(abs(left)) characters"
+        return left < 0 ? "\(characters) too many. The message is not sent." : "\(characters) left"
+    }
+
+    /// Takes what was typed. A message that is too long stays in the input.
     ///
     /// - Parameters:
     ///   - begin: starts a command with its argument; false if there is no such command. It then stays in the input.
@@ -45,13 +56,9 @@ final class ChatPrompt {
     ///   - send: sends a message; false if it cannot be sent. It then stays in the input.
     func enter(help: String, begin: (_ command: String, _ argument: String) -> Bool, send: (String) -> Bool) {
         guard input.isCommand else {
-            let text = input.text.hasPrefix("//") ? String(input.text.dropFirst()) : input.text
-            let excess = MessageText.count(of: text) - MessageText.limit
-            if excess > 0 {
-                notice = "\(excess) over the limit of \(MessageText.limit) characters."
-            } else if send(text) {
-                _ = input.take()
-            }
+            let text = message
+            let isTooLong = MessageText.count(of: text) > MessageText.limit
+            if isTooLong { notice = Self.count(of: text) } else if send(text) { _ = input.take() }
             return
         }
         let words = input.text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
@@ -94,6 +101,23 @@ final class ChatPrompt {
         }
     }
 
+    /// Puts the text of a failed message back into the input, before what is typed there.
+    ///
+    /// - Parameters:
+    ///   - text: nil if no message has failed.
+    ///   - discard: removes the message; false if it cannot be removed, for example because it is being sent.
+    func takeBack(_ text: String?, discard: @escaping @MainActor () async -> Bool) {
+        guard let text else {
+            notice = "Nothing has failed."
+            return
+        }
+        run {
+            guard await discard() else { return "The message is being sent." }
+            self.input.putBack(text.hasPrefix("/") ? "/\(text)" : text)
+            return Self.count(of: self.message)
+        }
+    }
+
     /// Does some work when the work before it has ended.
     func run(_ work: @escaping Work) {
         notice = "…"
@@ -111,4 +135,8 @@ final class ChatPrompt {
 extension LineEditor {
     /// True for a command, which begins with one slash. A text with two slashes is a message, sent with one of them.
     fileprivate var isCommand: Bool { characters.first == "/" && characters.dropFirst().first != "/" }
+}
+
+extension MessageItem {
+    var isFailed: Bool { if case .failed = state { true } else { false } }
 }

@@ -12,8 +12,8 @@ final class MessageView<Items: RandomAccessCollection> where Items.Element: Iden
     @ObservationIgnored private(set) var drawn: Items.SubSequence?
     /// The number of lines by which the view is scrolled up from the newest message.
     private var offset = 0 { didSet { anchor = nil } }
-    /// The last visible item of a view that is scrolled up, and the number of its lines below the view. It keeps the
-    /// view in place while the lines below change.
+    /// The last visible item of a view that is scrolled up, and the number of its lines below the view; -1 if the day of
+    /// the next item is visible below it. It keeps the view in place while the lines below change.
     @ObservationIgnored private var anchor: (id: Items.Element.ID, hiddenLines: Int)?
 
     func frame(of items: Items, in size: WindowSize, as screen: Draw) -> Frame {
@@ -24,7 +24,7 @@ final class MessageView<Items: RandomAccessCollection> where Items.Element: Iden
         let visible = last.dropLast(below).suffix(count)
         drawn = visible
         if offset > 0, anchor == nil, let last = visible.last {
-            anchor = (last.id, max(0, offset - screen(items.suffix(below)).lineCount(in: size)))
+            anchor = (last.id, offset - screen(items.suffix(below)).lineCount(in: size))
         }
         return frame
     }

@@ -11,7 +11,7 @@ final class PersonController {
     private let view = MessageView<[PersonConversation.Item]>()
     private let prompt = ChatPrompt()
 
-    private static let help = "/to NAME  /read  /delete  /retry  /discard  PgUp older  Esc back"
+    private static let help = "/to NAME  /read  /delete  /retry  /edit  /discard  PgUp older  Esc back"
 
     init(_ person: Person, _ client: RoomsClient, _ status: StatusLine) {
         self.person = person
@@ -42,16 +42,21 @@ final class PersonController {
         let names = Dictionary(rooms.map { ($0.id, name(of: $0)) }, uniquingKeysWith: { first, _ in first })
         var states = [chat.rooms.count == 1 ? "1 room" : "\(chat.rooms.count) rooms", status.text()]
         if !chat.isVerified { states.insert("checking…", at: 0) }
+        let all = chat.items
         return RoomScreen(
             title: person.displayName, status: states.joined(separator: ", "),
-            entries: items.map { entry($0, in: names[$0.roomID]) }, typing: prompt.isAsking ? "" : typing,
-            notice: prompt.notice, input: prompt.input, target: chat.targetRoomID.flatMap { names[$0] })
+            entries: items.indices.map { entry(items[$0], after: $0 > 0 ? all[$0 - 1] : nil, in: names) },
+            typing: prompt.needsNotice ? "" : typing, notice: prompt.notice, input: prompt.input,
+            target: chat.targetRoomID.flatMap { names[$0] })
     }
 
-    private func entry(_ shown: PersonConversation.Item, in room: String?) -> RoomScreen.Entry {
+    private func entry(
+        _ shown: PersonConversation.Item, after previous: PersonConversation.Item?, in names: [String: String]
+    ) -> RoomScreen.Entry {
         let isMine = shown.item.senderID == client.user.id
         let author = isMine ? "You" : person.displayName
-        return RoomScreen.Entry(shown.item, by: room.map { "\(author), \($0)" } ?? author, isMine: isMine)
+        let place = names[shown.roomID].map { "\(author), \($0)" } ?? author
+        return RoomScreen.Entry(shown.item, after: previous?.item, by: place, isMine: isMine)
     }
 
     /// The name of a room; of one without a name, when it was created.
@@ -112,6 +117,9 @@ final class PersonController {
             }
         case "retry": prompt.settle(failed) { [chat] in await chat.retry($0) }
         case "discard": prompt.settle(failed) { [chat] in await chat.discard($0) }
+        case "edit":
+            let last = chat.items.last { $0.item.isFailed }
+            prompt.takeBack(last?.item.text) { [chat] in if let last { await chat.discard(last.id) } else { false } }
         case "delete":
             let last = chat.items.last { $0.item.senderID == client.user.id && $0.item.message != nil }
             guard let last else {
@@ -147,6 +155,6 @@ final class PersonController {
     }
 
     private func failed() -> [PersonConversation.Item.ID] {
-        chat.items.filter { if case .failed = $0.item.state { true } else { false } }.map(\.id)
+        chat.items.filter(\.item.isFailed).map(\.id)
     }
 }

@@ -21,6 +21,11 @@ extension RoomController {
         case "board":
             _ = openBoard()
             (boardTop, prompt.notice) = (0, "")
+        case "edit" where argument.isEmpty:
+            let last = conversation.items.last(where: \.isFailed)
+            prompt.takeBack(last?.text) { [conversation] in
+                if let last { await conversation.discard(last.id) } else { false }
+            }
         case "edit", "remove":
             let words = argument.split(separator: " ", maxSplits: 1).map(String.init)
             prompt.notice = changeElement(
@@ -84,6 +89,6 @@ extension RoomController {
     }
 
     private func failed() -> [MessageItem.ID] {
-        conversation.items.filter { if case .failed = $0.state { true } else { false } }.map(\.id)
+        conversation.items.filter(\.isFailed).map(\.id)
     }
 }

@@ -22,7 +22,7 @@ final class RoomController {
     @ObservationIgnored private(set) var liveBoard: Board?
 
     static let help =
-        "/read  /note TEXT  /board  /edit N TEXT  /remove N  /clear  /name NAME  /delete  /retry  /discard  PgUp older  Esc back"
+        "/read  /note TEXT  /board  /edit N TEXT  /remove N  /clear  /name NAME  /delete  /retry  /edit  /discard  PgUp older  Esc back"
 
     init(_ room: Room, _ client: RoomsClient, _ status: StatusLine) {
         self.status = status
@@ -110,8 +110,9 @@ final class RoomController {
         if let unsaved { states.insert(unsaved, at: 0) }
         if !conversation.isVerified { states.insert("checking…", at: 0) }
         return RoomScreen(
-            title: room.title(), status: states.joined(separator: ", "), entries: items.map(entry),
-            typing: prompt.isAsking ? "" : typing(in: room), notice: prompt.notice, input: prompt.input)
+            title: room.title(), status: states.joined(separator: ", "),
+            entries: items.indices.map { entry(of: items[$0], after: $0 > 0 ? items.base[$0 - 1] : nil) },
+            typing: prompt.needsNotice ? "" : typing(in: room), notice: prompt.notice, input: prompt.input)
     }
 
     /// Notes that the last frame is on the screen. Its messages count as read after half a second.
@@ -119,10 +120,11 @@ final class RoomController {
         if let drawn = view.drawn { conversation.setVisible(drawn) }
     }
 
-    private func entry(of item: MessageItem) -> RoomScreen.Entry {
+    private func entry(of item: MessageItem, after previous: MessageItem?) -> RoomScreen.Entry {
         let isMine = item.senderID == client.user.id
         let sender = room.participants.first { $0.userID == item.senderID }
-        return RoomScreen.Entry(item, by: isMine ? "You" : sender?.displayName ?? "Somebody", isMine: isMine)
+        let author = isMine ? "You" : sender?.displayName ?? "Somebody"
+        return RoomScreen.Entry(item, after: previous, by: author, isMine: isMine)
     }
 
     private func typing(in room: Room) -> String {

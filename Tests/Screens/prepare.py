@@ -3,8 +3,12 @@
 OUT/Clients/iOS has the screens, with each `#Preview("…") {` as a function with the same body: Linux does not have Apple's macro.
 OUT/Pages has the Swift code of the pages. Code that begins with a declaration stands as it is; statements get a function around them,
 whose parameters are what the pages take for granted. Errors name the file and line of the original.
+
+It also checks that Clients/iOS/Localizable.xcstrings has a German text for each text of the screens, and one in both
+languages for each error code.
 """
 
+import json
 import pathlib
 import re
 import sys
@@ -18,6 +22,14 @@ PARAMETERS = (
     "account: ParlorAccount, client: RoomsClient, room: Room, conversation: Conversation, board: Board, "
     "response: UNNotificationResponse, source: UITableViewDiffableDataSource<Int, Room.ID>"
 )
+# Calls whose first literal is a text to translate. A text may be one of two: `Text(isNew ? "…" : "…")`.
+CALLS = (
+    "Text|Button|Label|TextField|SecureField|ContentUnavailableView|Picker|Toggle|LoadFailure|FailureLabel|line|"
+    "NSLocalizedString|navigationTitle|alert|failureAlert|confirmationDialog|accessibilityLabel|accessibilityHint|accessibilityAction"
+)
+INSERTED = r"\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+LITERAL = rf'"((?:[^"\\\n]|{INSERTED})+)"'
+TEXT = re.compile(rf'\b(?:{CALLS})\(\s*(?:named: )?(?:[^"()\n]*\? )?{LITERAL}(?: : {LITERAL})?')
 
 
 def copy_screens(out):
@@ -65,8 +77,42 @@ def write_pages(out):
     return count
 
 
+def pattern(text):
+    """Returns a text with `%` for each value in it, whatever its type."""
+    return re.sub(rf"{INSERTED}|%@|%lld", "%", text)
+
+
+def texts(entry, language):
+    """Returns the texts of a catalogue's entry in a language: one, or one for each plural form."""
+    found = entry.get("localizations", {}).get(language, {})
+    forms = found.get("variations", {}).get("plural", {"other": found})
+    return [form.get("stringUnit", {}).get("value", "") for form in forms.values()]
+
+
+def check_catalogue():
+    entries = json.loads((ROOT / "Clients/iOS/Localizable.xcstrings").read_text())["strings"]
+    known = {pattern(key): entry for key, entry in entries.items()}
+    wrong = []
+    for file in sorted((ROOT / "Clients/iOS").glob("**/*.swift")):
+        for match in TEXT.finditer(file.read_text()):
+            missing = (text for text in match.groups() if text and pattern(text) not in known)
+            wrong += [f"{file.name}: no text for {text!r}" for text in missing]
+    for key, entry in entries.items():
+        languages = ["de", "en"] if key.startswith("error.") else ["de"] if entry.get("shouldTranslate", True) else []
+        for text in (text for language in languages for text in texts(entry, language)):
+            if not text or (not key.startswith("error.") and pattern(text).count("%") != pattern(key).count("%")):
+                wrong.append(f"{key!r} is {text!r}")
+    rows = re.findall(r"^\| [45]\d\d \|([^|]*)\|", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    codes = re.findall(r"`([a-z_]+)`", "".join(rows))
+    wrong += [f"no text for the code {code}" for code in codes if f"error.{code}" not in entries]
+    if wrong or len(codes) < 10:
+        sys.exit("\n".join(["Localizable.xcstrings:", *wrong]))
+    return len(entries)
+
+
 out = pathlib.Path(sys.argv[1])
+count = check_catalogue()
 previews, blocks = copy_screens(out), write_pages(out)
 if previews == 0 or blocks == 0:
     sys.exit(f"{previews} previews and {blocks} blocks of code were found: this cannot be right")
-print(f"{previews} previews, {blocks} blocks of code in {len(PAGES)} pages")
+print(f"{previews} previews, {blocks} blocks of code in {len(PAGES)} pages, {count} texts")

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import "./support/english.mjs";
 import { setLanguage } from "../../Clients/Web/page/texts.js";
-import { deviceName, relativeTime } from "../../Clients/Web/page/format.js";
+import { deviceName, folded, relativeTime } from "../../Clients/Web/page/format.js";
 
 // Summer time ends on 25 October 2026 at 3:00, and begins on 29 March.
 process.env.TZ = "Europe/Berlin";
@@ -45,4 +45,8 @@ test("a browser is named by itself and its system", () => {
 test("minutes in German are not metres", () => {
   setLanguage("de");
   assert.equal(shown("2026-06-10T10:23", "2026-06-10T10:00"), "vor 23 Min.");
+});
+
+test("a search finds names by letters without accents, in upper and lower case", () => {
+  assert.deepEqual(["Søren", "ŁUKASZ", "Zoë", "Straße", "İpek", "Ｎ"].map(folded), ["soren", "lukasz", "zoe", "strasse", "ipek", "ｎ"]);
 });

@@ -12,7 +12,7 @@ test("both languages have the same texts", () => {
 
 /** The codes of the contract that something a person does on a screen can cause. */
 const CODES = [
-  "invalid_credentials", "username_taken", "email_taken", "invalid_field", "rate_limited", "service_unavailable", "payload_too_large", "forbidden", "blocked",
+  "invalid_credentials", "username_taken", "email_taken", "invalid_field", "malformed_request", "rate_limited", "service_unavailable", "payload_too_large", "forbidden", "blocked",
   "room_not_found", "message_not_found", "element_not_found", "user_not_found", "version_conflict", "unauthenticated", "invalid_token",
 ];
 

@@ -1,6 +1,8 @@
 /// One room: its messages, who is typing, its element count, and the input line.
 struct RoomScreen: Equatable {
     struct Entry: Equatable {
+        /// The day, in words, above the first message of that day; empty for the others.
+        var day = ""
         var author: String
         var text: String
         var time: String
@@ -33,14 +35,15 @@ struct RoomScreen: Equatable {
         let height = height(in: size)
         // The lines, with the indices of their entries. They are collected from the last entry upwards, until they fill
         // the view and the part below it.
-        var all: [(line: String, entry: Int)] = []
+        var all: [(line: String, entry: Int, isDay: Bool)] = []
         for (index, entry) in entries.enumerated().reversed() where all.count < height + offset {
-            all = lines(of: entry, in: size.columns).map { ($0, index) } + all
+            all = lines(of: entry, in: size.columns).map { ($0.text, index, $0.isDay) } + all
         }
         let shown = all.dropLast(min(offset, max(0, all.count - height))).suffix(height)
         let body = Array(repeating: "", count: height - shown.count) + shown.map(\.line)
         let first = shown.first?.entry ?? entries.count
-        let end = shown.last.map { $0.entry + 1 } ?? entries.count
+        // A message of which only the day is visible is not visible.
+        let end = shown.last.map { $0.isDay ? $0.entry : $0.entry + 1 } ?? entries.count
         let (line, column) = InputLine(prompt: prompt(in: size), editor: input).drawn(in: size.columns)
         let lines = [header] + body + hints.map { Style.dim($0.fitted(to: size.columns)) } + [line]
         return (Frame(lines: lines, cursor: (column, lines.count - 1)), end - first, entries.count - end)
@@ -70,15 +73,19 @@ struct RoomScreen: Equatable {
         entries.reduce(0) { $0 + lines(of: $1, in: size.columns).count }
     }
 
-    private func lines(of entry: Entry, in width: Int) -> [String] {
+    private func lines(of entry: Entry, in width: Int) -> [(text: String, isDay: Bool)] {
         let time = "\(entry.time)  "
         let author = entry.author.harmlessLine.cut(to: max(1, width / 2 - time.columns - 2))
         let head = "\(time)\(author): "
         let tail = entry.mark.isEmpty ? "" : "  \(entry.mark.harmlessLine)"
-        let wrapped = (entry.text.harmless + tail).wrapped(to: max(1, width - head.columns))
-        return wrapped.enumerated().map { index, text in
-            let line = (index == 0 ? head : String(repeating: " ", count: head.columns)) + text
-            return entry.hasFailed ? Style.alert(line.cut(to: width)) : line.cut(to: width)
+        let text = entry.text.harmless
+        var links = Hyperlinks(in: text)
+        let lines = (text + tail).wrapped(to: max(1, width - head.columns)).enumerated().map { index, text in
+            let start = (index == 0 ? head : String(repeating: " ", count: head.columns)).cut(to: width)
+            let line = start + links.mark(text, cutTo: width - start.columns)
+            return (text: entry.hasFailed ? Style.alert(line) : line, isDay: false)
         }
+        guard !entry.day.isEmpty else { return lines }
+        return [(Style.dim("── \(entry.day) ──".cut(to: width)), true)] + lines
     }
 }

@@ -48,6 +48,12 @@ struct LineEditor: Equatable, Sendable {
         cursor = before.count
     }
 
+    /// Puts a text before the text that is there, on lines of its own. The cursor is after it.
+    mutating func putBack(_ text: String) {
+        cursor = 0
+        insert(characters.isEmpty ? text : "\(text)\n")
+    }
+
     /// Returns the text and empties the editor.
     mutating func take() -> String {
         defer { self = LineEditor() }

@@ -8,6 +8,7 @@ import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
 import { followBoardNews, forgetBoardNews, showUnread, shownBadges } from "./unread.js";
 import { followDemoLink } from "./demo.js";
+import { notify } from "./notices.js";
 import { closeDialogs, leaveOldEntry, toast } from "./dialog.js";
 
 /** Shows `parlor` in the page: the sign-in form, or the list of rooms beside one room. */
@@ -136,7 +137,7 @@ function houseView(parlor, redraw) {
     update();
     list.drawSoon();
   };
-  const ends = [parlor.rooms.subscribe(update), followBoardNews(onNews)];
+  const ends = [parlor.rooms.subscribe(update), followBoardNews(onNews), notify(parlor)];
   const onKey = (event) => {
     // The browser closes an open dialog after this event. It does not set `defaultPrevented` for that.
     const isForDialog = document.querySelector("dialog[open]") !== null;

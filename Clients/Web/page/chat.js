@@ -3,7 +3,7 @@ import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { WindowedList } from "./windowed-list.js";
 import { makeMessage, updateMessage } from "./message.js";
-import { explainTimes, spoken } from "./format.js";
+import { explainTimes, spoken, untilMidnight } from "./format.js";
 import { composerView } from "./composer.js";
 import { announce, ask, toast } from "./dialog.js";
 import { failed, outdated } from "./failed.js";
@@ -58,9 +58,18 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty }) 
    */
   let completeTo = 0;
   let lastOwn = -1, lastRead = -1;
+  /** The ids of long messages that the person has asked to see whole. */
+  const unfolded = new Set();
   const actions = {
     retry: (item) => conversation.retry(item.id),
     discard: (item) => conversation.discard(item.id),
+    /** Moves the text of a failed message to the field. It stays here if another tab is just sending it. */
+    edit: (item) => conversation.discard(item.id) && composer.takeBack(item.text),
+    isUnfolded: (item) => unfolded.has(item.id),
+    unfold(item) {
+      unfolded.add(item.id);
+      list.refresh();
+    },
     async remove(item) {
       if (!(await ask(t("deleteMessage"), t("deleteMessageAsk"), t("delete")))) return;
       conversation.delete(item.id).catch((failure) => toast(failureText(failure)));
@@ -329,6 +338,15 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty }) 
   }
 
   const later = onceAFrame(draw);
+  // "Today" is "Yesterday" after midnight.
+  let midnight = null;
+  function awaitMidnight() {
+    midnight = setTimeout(() => {
+      later();
+      awaitMidnight();
+    }, untilMidnight());
+  }
+  awaitMidnight();
   const onVisible = () => (document.hidden ? noteVisible([]) : viewed());
   const ends = [conversation.subscribe(later), parlor.connection.subscribe(later)];
   document.addEventListener("visibilitychange", onVisible);
@@ -346,6 +364,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty }) 
     focus: composer.focus,
     end() {
       ends.forEach((end) => end());
+      clearTimeout(midnight);
       document.removeEventListener("visibilitychange", onVisible);
       conversation.stoppedTyping();
       composer.end();

@@ -110,6 +110,13 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave
       takeDraft();
     },
     focus: () => area.focus({ preventScroll: true }),
+    /** Puts a text before what is in the field. */
+    takeBack(text) {
+      area.value = written() ? `${text}\n${area.value}` : text;
+      changed();
+      area.focus({ preventScroll: true });
+      area.setSelectionRange(text.length, text.length);
+    },
     end() {
       resizing.disconnect();
       unsubscribe();

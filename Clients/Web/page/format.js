@@ -77,6 +77,12 @@ export function dayKey(time) {
   return date.getFullYear() * 512 + date.getMonth() * 32 + date.getDate();
 }
 
+/** Returns the time, in milliseconds, until the next day begins in local time. */
+export function untilMidnight() {
+  const now = new Date();
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1).getTime() - now.getTime();
+}
+
 /** Returns how many calendar days ago, in local time, `date` is. Days have 23 to 25 hours, so the quotient is rounded. */
 function daysSince(date) {
   return Math.round((startOfDay(new Date()) - startOfDay(date)) / DAY);
@@ -84,6 +90,14 @@ function daysSince(date) {
 
 function startOfDay(date) {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+}
+
+/** Letters that are no accented form of another one, and how they are typed without a keyboard for them. */
+const SPELLED = { ø: "o", đ: "d", ł: "l", ı: "i", ß: "ss", æ: "ae", œ: "oe" };
+
+/** Returns a text as searches compare it: in lower case, without accents. */
+export function folded(text) {
+  return text.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "").replace(/[øđłıßæœ]/g, (letter) => SPELLED[letter]);
 }
 
 /** The names of browsers and systems, with what they call themselves. Those that name others too come first. */

@@ -7,6 +7,7 @@ import { personMark } from "./marks.js";
 import { popupBelow, stepFocus } from "./menu-button.js";
 import { ask } from "./dialog.js";
 import { changePassword, showSignIns } from "./account.js";
+import { isNotifying, mayNotify, setNotifying } from "./notices.js";
 
 /** Makes a radio group of `buttons`. `choose` gets the index of the button that is selected. */
 export function radios(className, label, buttons, chosen, choose) {
@@ -52,6 +53,21 @@ export function languageSegments(redraw) {
   });
 }
 
+/** Returns a group that turns notifications on and off. It goes back to off if the browser does not allow them. */
+function notices() {
+  const group = h("div", { class: "group" });
+  const choose = async (is) => {
+    await setNotifying(is);
+    if (is === isNotifying()) return;
+    draw();
+    group.querySelector("[aria-checked=true]").focus();
+  };
+  const draw = () => fill(group, h("span", { "aria-hidden": "true" }, t("notices")),
+    segments(t("notices"), [{ id: true, name: t("on") }, { id: false, name: t("off") }], isNotifying(), choose));
+  draw();
+  return group;
+}
+
 /** Returns the button with the person's initials, and the account menu that it opens. */
 export function accountMenu(parlor, redraw) {
   const user = parlor.session.snapshot.user;
@@ -67,6 +83,7 @@ export function accountMenu(parlor, redraw) {
         redraw();
         document.querySelector(".side-head [aria-haspopup]").focus();
       })),
+      mayNotify() && notices(),
       h("button", { class: "button", type: "button", on: { click: () => open(changePassword) } }, t("changePassword")),
       h("button", { class: "button", type: "button", on: { click: () => open(showSignIns) } }, t("signIns")),
       h("button", { class: "button", type: "button", on: { click: signOut } }, icon("exit", 18), t("signOut")));

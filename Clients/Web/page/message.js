@@ -6,6 +6,10 @@ import { clockTime, dayKey, dayName } from "./format.js";
 
 /** Messages of one sender that follow each other within this time, in milliseconds, are one group. */
 const GROUP = 5 * 60_000;
+/** A message with more characters or lines is folded: nobody should have to scroll past several screens of text. */
+const LONG = 1_200, LONG_LINES = 18;
+
+const isLong = (text) => text.length > LONG || text.split("\n", LONG_LINES + 1).length > LONG_LINES;
 
 export function makeMessage(item, actions) {
   const row = h("div", { class: "line", role: "article", tabindex: "-1", "data-id": item.id });
@@ -20,7 +24,8 @@ export function updateMessage(row, item, previous, { isFresh, showsState, isOnli
   const name = nameOf(item.senderId) ?? item.message?.sender.firstName ?? item.message?.sender.username ?? "";
   row.setAttribute("aria-posinset", position);
   row.setAttribute("aria-setsize", count);
-  const sign = `${isNewDay}${isFirst}${isFresh}${showsState}${item.state === "sending" && isOnline}${name}${language()}${dayKey(Date.now())}`;
+  const isFolded = isLong(item.text) && !row.actions.isUnfolded(item);
+  const sign = `${isFolded}${isNewDay}${isFirst}${isFresh}${showsState}${item.state === "sending" && isOnline}${name}${language()}${dayKey(Date.now())}`;
   if (row.item === item && row.sign === sign) return;
   const isHeld = row.contains(document.activeElement) && document.activeElement !== row;
   row.item = item;
@@ -35,7 +40,8 @@ export function updateMessage(row, item, previous, { isFresh, showsState, isOnli
       !item.isOwn && isFirst && personMark({ id: item.senderId, username: name || "?" }, "small"),
       isFirst && h("div", { class: "who" }, !item.isOwn && h("b", { dir: "auto" }, name), !item.isOwn && " · ", h("time", { datetime: item.createdAt }, time)),
       h("div", { class: "said" },
-        h("div", { class: "bubble", dir: "auto" }, linked(item.text)),
+        h("div", { class: `bubble${isFolded ? " is-folded" : ""}`, dir: "auto" }, linked(item.text),
+          isFolded && h("button", { class: "text-button", type: "button", on: { click: () => row.actions.unfold(item) } }, t("showMore"))),
         item.isOwn && item.message && h("button", { class: "icon-button act", type: "button", tabIndex: -1, "aria-label": t("deleteMessage"), title: t("deleteMessage"), on: { click: () => row.actions.remove(item) } }, icon("trash", 16)),
         h("time", { class: "clock", datetime: item.createdAt }, time)),
       status?.element));
@@ -49,6 +55,7 @@ function stateOf(item, showsState, isOnline, actions) {
     return { label, element: h("div", { class: "state is-failed" }, h("span", { class: "reason" }, icon("alert", 14), h("span", {}, label)),
       h("span", {},
         h("button", { class: "text-button", type: "button", on: { click: () => actions.retry(item) } }, t("retry")),
+        h("button", { class: "text-button", type: "button", on: { click: () => actions.edit(item) } }, t("edit")),
         h("button", { class: "text-button", type: "button", on: { click: () => actions.discard(item) } }, t("discard")))) };
   }
   if (item.state === "sending") {

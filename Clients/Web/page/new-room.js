@@ -2,6 +2,7 @@ import { h, fill, text } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { personMark } from "./marks.js";
+import { folded } from "./format.js";
 import { personName } from "../parlor/display.js";
 import { openDialog } from "./dialog.js";
 import { field, makeForm } from "./form.js";
@@ -39,8 +40,8 @@ function choosePerson(parlor) {
       personMark(person), h("span", { dir: "auto" }, personName(person), h("small", {}, h("bdi", {}, `@${person.username}`))), icon("plus"));
 
     function drawMine() {
-      const query = search.input.value.trim().toLocaleLowerCase();
-      const shown = known.filter((person) => [person.username, person.firstName ?? ""].some((name) => name.toLocaleLowerCase().startsWith(query))).slice(0, 50);
+      const query = folded(search.input.value.trim());
+      const shown = known.filter((person) => [person.username, person.firstName ?? ""].some((name) => folded(name).includes(query))).slice(0, 50);
       fill(mine, shown.length > 0 && h("h3", {}, t("yourPeople")), shown.map(row));
       return shown.length;
     }

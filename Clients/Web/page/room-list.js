@@ -4,7 +4,7 @@ import { t } from "./texts.js";
 import { chosen, keepChoice } from "./choices.js";
 import { failed, outdated } from "./failed.js";
 import { roomMark, personMark, wordmark } from "./marks.js";
-import { relativeTime, explainTimes, shortDate, spoken, peopleLine } from "./format.js";
+import { folded, relativeTime, explainTimes, shortDate, spoken, peopleLine } from "./format.js";
 import { personName, badgeText } from "../parlor/display.js";
 import { accountMenu, segments } from "./menu.js";
 import { actionMenu } from "./menu-button.js";
@@ -77,11 +77,11 @@ export function roomListView(parlor, redraw) {
     warning, list);
 
   function matches(room) {
-    return !query || `${room.displayName}\n${room.participants.map((person) => `${person.username} ${person.firstName ?? ""}`).join("\n")}`.toLocaleLowerCase().includes(query);
+    return !query || folded(`${room.displayName}\n${room.participants.map((person) => `${person.username} ${person.firstName ?? ""}`).join("\n")}`).includes(query);
   }
 
   function draw() {
-    query = filter.value.trim().toLocaleLowerCase();
+    query = folded(filter.value.trim());
     const { rooms: all, people, isLoaded, isLoading, failure } = rooms.snapshot;
     const isGrouped = grouping === "people";
     sorting.hidden = isGrouped;

@@ -88,11 +88,16 @@ export function roomView(parlor, roomId, onNews) {
     const present = others.find(({ userId }) => current.present?.includes(userId));
     presence.classList.toggle("is-here", Boolean(present));
     presence.hidden = others.length === 0 || current.present === null;
-    if (!presence.hidden) text(presence, t(present ? "here" : "notHere", { name: personName(present ?? others[0]) }));
+    if (!presence.hidden) drawPresence(t(present ? "here" : "notHere", { name: "\n" }).split("\n"), personName(present ?? others[0]));
     mark.classList.toggle("is-active", Boolean(present));
     made.dateTime = current.createdAt;
     made.title = exactTime(current.createdAt);
     text(made, t("created", { date: shortDate(current.createdAt) }));
+  }
+
+  /** Of a long name, the end is cut, and not what is said about the person. */
+  function drawPresence([before, after], name) {
+    if (presence.textContent !== before + name + after) fill(presence, before, h("span", { dir: "auto" }, name), h("span", {}, after));
   }
 
   function drawTitle(current) {

@@ -2,16 +2,18 @@ import ParlorClient
 import UIKit
 import UserNotifications
 
-/// Receives the device token, and taps on notifications. The system gives the token only to the app's delegate. It
-/// gives taps to the delegate of the notification center, which has to be set before the launch ends.
+/// Receives the device token, and what people do with notifications. The system gives the token only to the app's delegate. It
+/// gives the rest to the delegate of the notification center, which has to be set before the launch ends.
 final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
     let account = ParlorAccount(server: Server.address, clearNotifications: AppDelegate.clearNotifications)
+    let notifications = RoomNotifications()
 
     func application(
         _ application: UIApplication,
         didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]? = nil
     ) -> Bool {
         UNUserNotificationCenter.current().delegate = self
+        RoomNotifications.register()
         return true
     }
 
@@ -45,8 +47,37 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
         withCompletionHandler completionHandler: @escaping () -> Void
     ) {
         if let pushed = PushedMessage(userInfo: response.notification.request.content.userInfo) {
-            Task { @MainActor in account.open(pushed) }
+            let reply = RoomNotifications.reply(in: response)
+            // The system calls its delegate on the main thread.
+            MainActor.assumeIsolated {
+                if let reply { send(reply, in: pushed.roomID) } else { account.open(pushed) }
+            }
         }
         completionHandler()
+    }
+
+    nonisolated func userNotificationCenter(
+        _ center: UNUserNotificationCenter, willPresent notification: UNNotification,
+        withCompletionHandler completionHandler: @escaping (UNNotificationPresentationOptions) -> Void
+    ) {
+        let roomID = PushedMessage(userInfo: notification.request.content.userInfo)?.roomID
+        completionHandler(MainActor.assumeIsolated { notifications.presentation(of: roomID) })
+    }
+
+    /// Sends a reply that was written in a notification. The app may have been launched for it, in the background.
+    private func send(_ reply: String, in roomID: Room.ID) {
+        // The system may suspend the app as soon as its delegate has returned, so ask for time before that.
+        let time = BackgroundTime()
+        Task {
+            await account.enterForeground()
+            do {
+                guard let client = account.client else { throw ClientFailure.signedOut }
+                try await client.reply(reply, in: roomID)
+            } catch {
+                await RoomNotifications.showUnsent(reply, in: roomID, because: error.sentence)
+            }
+            if UIApplication.shared.applicationState == .background { await account.enterBackground() }
+            time.end()
+        }
     }
 }

@@ -10,6 +10,7 @@ struct RoomsApp: App {
         WindowGroup {
             RootView(account: delegate.account) { await delegate.askForNotifications() }
                 .onOpenURL { delegate.account.open($0) }
+                .environment(delegate.notifications)
         }
         .onChange(of: phase, initial: true) {
             switch phase {

@@ -57,7 +57,7 @@ private struct BoardCard: View {
             Text(item.element.words)
                 .minimumScaleFactor(0.5)
                 .frame(maxWidth: .infinity, maxHeight: .infinity, alignment: .topLeading)
-            if case .failed(let reason) = item.state { FailureLabel(verbatim: reason.localizedDescription) }
+            if case .failed(let reason) = item.state { FailureLabel(verbatim: reason.sentence) }
         }
         .padding(10)
         .background(Color.yellow.opacity(0.3), in: .rect(cornerRadius: 10))

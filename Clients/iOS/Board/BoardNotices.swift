@@ -18,7 +18,7 @@ struct BoardNotices: View {
                 FailureLabel("Some of your earlier changes could not be read, and were set aside.")
             }
             if let failure = board.failure, !failure.isOffline, !board.items.isEmpty {
-                FailureLabel(verbatim: failure.localizedDescription)
+                FailureLabel(verbatim: failure.sentence)
             }
         }
         .padding(.horizontal)

@@ -40,7 +40,7 @@ struct NoteEditor: View {
 
     @ViewBuilder private var footer: some View {
         if let failure = board.failure, failure.code == "room_not_found" {
-            FailureLabel(verbatim: failure.localizedDescription)
+            FailureLabel(verbatim: failure.sentence)
         }
         switch draft.now(on: board) {
         case .unchanged: EmptyView()

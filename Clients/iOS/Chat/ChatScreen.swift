@@ -11,6 +11,7 @@ struct ChatScreen: View {
     @State private var isNaming = false
     @State private var failure: String?
     @Environment(\.scenePhase) private var phase
+    @Environment(RoomNotifications.self) private var notifications: RoomNotifications?
 
     var body: some View {
         ZStack {
@@ -41,7 +42,10 @@ struct ChatScreen: View {
         .failureAlert("This did not work.", $failure)
         .onAppear { appear() }
         .onDisappear { disappear() }
-        .onChange(of: isRead) { _, isRead in chat?.reading.isShown = isRead }
+        .onChange(of: isRead) { _, isRead in
+            chat?.reading.isShown = isRead
+            if isRead { notifications?.noteShown(room.id) } else { notifications?.noteHidden(room.id) }
+        }
     }
 
     /// True while neither another screen, a sheet nor the lock screen covers the messages.
@@ -61,6 +65,7 @@ struct ChatScreen: View {
     private func disappear() {
         isOnScreen = false
         opened = nil
+        notifications?.noteHidden(room.id)
     }
 }
 

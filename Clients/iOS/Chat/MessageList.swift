@@ -10,6 +10,7 @@ struct MessageList: View {
     let room: Room
     let drafts: Drafts
     @Binding var failure: String?
+    @Environment(\.calendar) private var calendar
 
     private var conversation: Conversation { chat.conversation }
 
@@ -18,10 +19,11 @@ struct MessageList: View {
             ScrollView {
                 LazyVStack(spacing: 8) {
                     EarlierMessages(conversation: conversation, list: list)
-                    ForEach(conversation.items) { item in
+                    ForEach(DatedMessages(items: conversation.items, calendar: calendar)) { message in
                         MessageRow(
-                            item: item, sender: sender(of: item), isFirstUnread: item.id == conversation.firstUnread,
-                            chat: chat, drafts: drafts, failure: $failure)
+                            item: message.item, sender: sender(of: message.item), isFirstOfDay: message.isFirstOfDay,
+                            isFirstUnread: message.id == conversation.firstUnread, chat: chat, drafts: drafts,
+                            failure: $failure)
                     }
                 }
                 .padding()

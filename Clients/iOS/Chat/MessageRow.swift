@@ -6,15 +6,18 @@ struct MessageRow: View {
     let item: MessageItem
     /// The sender's name; nil for the person's own message.
     let sender: String?
+    let isFirstOfDay: Bool
     let isFirstUnread: Bool
     let chat: OpenChat
     let drafts: Drafts
     @Binding var failure: String?
+    @State private var isSelecting = false
 
     private var isOwn: Bool { item.senderID == chat.conversation.ownID }
 
     var body: some View {
         VStack(alignment: isOwn ? .trailing : .leading, spacing: 4) {
+            if isFirstOfDay { DayLine(date: item.createdAt) }
             if isFirstUnread { NewMessagesLine() }
             bubble
             if case .failed(let reason) = item.state {
@@ -27,7 +30,7 @@ struct MessageRow: View {
 
     private var bubble: some View {
         VStack(alignment: .trailing, spacing: 2) {
-            Text(item.text)
+            Text(item.linkedText)
             HStack(spacing: 4) {
                 Text(item.createdAt, format: .dateTime.hour().minute())
                 if isOwn { DeliveryMark(state: item.state) }
@@ -40,9 +43,12 @@ struct MessageRow: View {
         .frame(maxWidth: 320, alignment: isOwn ? .trailing : .leading)
         .opacity(item.state == .queued ? 0.6 : 1)
         .contextMenu {
+            Button("Copy", systemImage: "doc.on.doc") { UIPasteboard.general.string = item.text }
+            Button("Select text", systemImage: "selection.pin.in.out") { isSelecting = true }
             if isOwn, item.message != nil { DeleteButton(id: item.id, chat: chat, failure: $failure) }
             if item.state == .queued { DiscardButton(id: item.id, conversation: chat.conversation) }
         }
+        .sheet(isPresented: $isSelecting) { TextToSelect(text: item.text) }
         .accessibilityElement(children: .combine)
         .accessibilityLabel(spoken)
     }
@@ -90,7 +96,7 @@ private struct FailedMessage: View {
 
     var body: some View {
         VStack(alignment: .trailing) {
-            FailureLabel(verbatim: reason.localizedDescription)
+            FailureLabel(verbatim: reason.sentence)
             HStack {
                 Button("Retry", systemImage: "arrow.clockwise") { Task { await conversation.retry(id) } }
                 Button("Edit", systemImage: "pencil") { Task { await edit() } }
@@ -126,6 +132,50 @@ private struct DeleteButton: View {
     var body: some View {
         Button("Delete for everyone", systemImage: "trash", role: .destructive) {
             Task { await $failure.catching { try await chat.conversation.delete(id) } }
+        }
+    }
+}
+
+/// A message's text, of which a part can be selected. iOS does not offer that in a list's rows.
+private struct TextToSelect: View {
+    let text: String
+    @Environment(\.dismiss) private var dismiss
+
+    var body: some View {
+        NavigationStack {
+            // What is typed here changes nothing.
+            TextEditor(text: .constant(text))
+                .padding()
+                .navigationTitle("Message")
+                .navigationBarTitleDisplayMode(.inline)
+                .toolbar {
+                    ToolbarItem(placement: .confirmationAction) { Button("Done") { dismiss() } }
+                }
+        }
+    }
+}
+
+/// The day above its first message. At midnight, "Today" becomes "Yesterday".
+private struct DayLine: View {
+    let date: Date
+    @Environment(\.calendar) private var calendar
+
+    var body: some View {
+        TimelineView(.everyMinute) { context in
+            words(of: Day(of: date, now: context.date, calendar: calendar))
+                .font(.caption.bold())
+                .foregroundStyle(.secondary)
+                .frame(maxWidth: .infinity)
+                .padding(.vertical, 8)
+        }
+        .accessibilityAddTraits(.isHeader)
+    }
+
+    private func words(of day: Day) -> Text {
+        switch day {
+        case .today: Text("Today")
+        case .yesterday: Text("Yesterday")
+        case .date(let date): Text(date, format: .dateTime.weekday(.wide).day().month(.wide).year())
         }
     }
 }

@@ -95,7 +95,7 @@ private struct OtherPeople: View {
                 .accessibilityHint("Starts a room")
             }
             if let failure = people.failure {
-                FailureLabel(verbatim: failure.localizedDescription)
+                FailureLabel(verbatim: failure.sentence)
                 Button("Try again") { Task { await loadAgain() } }
             } else if people.hasMore {
                 // When this becomes visible, it loads a page. If it is still visible then, it loads the next one.

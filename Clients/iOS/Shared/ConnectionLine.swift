@@ -1,22 +1,25 @@
 import ParlorClient
 import SwiftUI
 
-/// A line with the state of the connection, which is hidden while the client is connected. A second line says if
-/// messages cannot be kept on this device.
+/// A line with what is to be said about the connection. A second line says if messages cannot be kept on this device.
 struct ConnectionLine: View {
     let client: RoomsClient
+    @State private var notice = ConnectionNotice()
 
     var body: some View {
         VStack(spacing: 0) {
-            switch client.connection {
-            case .connected: EmptyView()
-            case .idle, .connecting: line("Connecting…", "arrow.triangle.2.circlepath")
+            switch notice.state {
+            case nil: EmptyView()
+            case .connecting: line("Connecting…", "arrow.triangle.2.circlepath")
             case .waiting(let failure):
-                line("\(failure.localizedDescription) What you write is sent later.", "wifi.slash") {
-                    Button("Try now") { Task { await client.enterForeground() } }
+                line("\(failure.sentence) What you write is sent later.", "wifi.slash") {
+                    Button("Try now") {
+                        notice.noteRequest()
+                        Task { await client.enterForeground() }
+                    }
                 }
             case .ended(let failure):
-                line("\(failure.localizedDescription)", "exclamationmark.triangle") {
+                line("\(failure.sentence)", "exclamationmark.triangle") {
                     Button("Try again") { Task { await client.start() } }
                 }
             }
@@ -24,6 +27,8 @@ struct ConnectionLine: View {
                 line("Messages cannot be kept on this device: \(reason)", "externaldrive.badge.exclamationmark")
             }
         }
+        // An empty view would never begin its task.
+        .background { Color.clear.task(id: client.connection) { await notice.follow(client.connection) } }
     }
 
     private func line(

@@ -10,7 +10,7 @@ extension Binding where Value == String? {
         } catch is CancellationError {
             // The screen was closed.
         } catch {
-            wrappedValue = error.localizedDescription
+            wrappedValue = error.sentence
         }
     }
 }
@@ -63,7 +63,7 @@ struct OutdatedReason: View {
 
     var body: some View {
         if let failure, !failure.isOffline {
-            FailureLabel(verbatim: failure.localizedDescription)
+            FailureLabel(verbatim: failure.sentence)
                 .padding(8)
                 .frame(maxWidth: .infinity)
                 .background(.bar)
@@ -87,7 +87,7 @@ struct LoadFailure: View {
         ContentUnavailableView {
             Label(title, systemImage: "exclamationmark.triangle")
         } description: {
-            Text(failure.localizedDescription)
+            Text(failure.sentence)
         } actions: {
             if failure.isRetryable { Button("Try again") { Task { await retry() } } }
         }

@@ -113,18 +113,18 @@ struct ChatAppTests {
         for number in 1...30 { try harness.server.post("number \(number).", in: harness.roomID, by: harness.ben.id) }
         await harness.untilShown("(30)")
         harness.press(.enter)
-        await harness.untilShown { $0.contains("number 1.") && $0.contains("number 9.") && !$0.contains("number 10.") }
+        await harness.untilShown { $0.contains("number 1.") && $0.contains("number 8.") && !$0.contains("number 9.") }
         // The messages are visible long enough to count as read.
         await harness.clock.advance(by: .milliseconds(600))
         harness.press(.pageDown)
         await harness.untilShown {
-            $0.contains("number 7.") && $0.contains("number 15.") && !$0.contains("number 16.")
+            $0.contains("number 6.") && $0.contains("number 14.") && !$0.contains("number 15.")
         }
         await harness.clock.advance(by: .milliseconds(600))
         harness.press(.escape)
         await harness.untilShown("Rooms of ada")
         await harness.clock.advance(by: .seconds(1))
-        await harness.untilShown("(15)")
+        await harness.untilShown("(16)")
         await harness.quit()
     }
 
@@ -214,6 +214,40 @@ struct ChatAppTests {
         harness.write("/home/ada")
         await harness.untilShown("> /home/ada")
         await harness.untilShown("Unknown command.")
+        await harness.quit()
+    }
+
+    @Test("a message that is too long stays in the input, which counts, and is sent once it is short enough")
+    func tooLong() async throws {
+        await enterRoom()
+        harness.press(.paste(String(repeating: "a", count: 3_990)))
+        await harness.untilShown("10 characters left")
+        harness.press(.paste(String(repeating: "b", count: 13)))
+        await harness.untilShown("3 characters too many")
+        harness.press(.enter, .backspace, .backspace)
+        await harness.untilShown("1 character too many")
+        harness.press(.backspace)
+        await harness.untilShown("0 characters left")
+        #expect(harness.server.texts(in: harness.roomID).isEmpty)
+        harness.press(.enter)
+        await harness.untilShown("✓")
+        #expect(harness.server.texts(in: harness.roomID).map(\.count) == [4_000])
+        await harness.quit()
+    }
+
+    @Test("/edit takes a failed message back into the input")
+    func takingBack() async throws {
+        await enterRoom()
+        harness.write("/edit")
+        await harness.untilShown("Nothing has failed.")
+        harness.server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not now."))
+        harness.write("//home sweet hme")
+        await harness.untilShown("not sent: Not now.")
+        harness.write("/edit")
+        await harness.untilShown { $0.contains("> //home sweet hme") && !$0.contains("not sent") }
+        harness.press(.backspace, .backspace, .character("o"), .character("m"), .character("e"), .enter)
+        await harness.untilShown("You: /home sweet home  ✓")
+        #expect(harness.server.texts(in: harness.roomID) == ["/home sweet home"])
         await harness.quit()
     }
 

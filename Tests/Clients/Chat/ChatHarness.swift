@@ -63,7 +63,7 @@ final class PaperDisplay: Display {
     private var watchers: [(isShown: @MainActor (String) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
 
     func show(_ lines: [String], cursor: (column: Int, row: Int)?) {
-        text = lines.map { $0.replacing(#/\u{1b}\[[0-9]*m/#, with: "") }.joined(separator: "\n")
+        text = lines.map { $0.replacing(#/\e\[[0-9]*m|\e\]8;;[^\e]*\e\\/#, with: "") }.joined(separator: "\n")
         for watcher in watchers where watcher.isShown(text) { watcher.continuation.resume() }
         watchers.removeAll { $0.isShown(text) }
     }

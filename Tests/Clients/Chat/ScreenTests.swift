@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import ParlorChat
@@ -7,7 +8,7 @@ struct ScreenTests {
     private let size = WindowSize(columns: 40, rows: 8)
 
     private func plain(_ frame: Frame) -> [String] {
-        frame.lines.map { $0.replacing(#/\u{1b}\[[0-9]*m/#, with: "") }
+        frame.lines.map { $0.replacing(#/\e\[[0-9]*m|\e\]8;;[^\e]*\e\\/#, with: "") }
     }
 
     private func rooms(_ count: Int, selection: Int) -> ListScreen {
@@ -119,6 +120,72 @@ struct ScreenTests {
         lines = plain(screen.drawn(in: size).frame)
         #expect(lines[5].hasPrefix("            "))
         #expect(lines.contains { $0.contains("Message 19") })
+    }
+
+    @Test("each day's first message is below the day, and a message of which only the day is visible is not visible")
+    func days() {
+        let first = RoomScreen.Entry(day: "Yesterday", author: "Ada", text: "Night", time: "23:59")
+        let second = RoomScreen.Entry(author: "Ada", text: "one two three", time: "23:59")
+        let third = RoomScreen.Entry(day: "Today", author: "Ben", text: "Morning", time: "00:01")
+        let screen = RoomScreen(
+            title: "", status: "", entries: [first, second, third], typing: "", input: LineEditor())
+        let lines = plain(screen.drawn(in: size).frame).map { $0.trimmingCharacters(in: .whitespaces) }
+        #expect(
+            lines[1...5] == [
+                "── Yesterday ──", "23:59  Ada: Night", "23:59  Ada: one two three", "── Today ──",
+                "00:01  Ben: Morning",
+            ])
+        #expect(screen.lineCount(in: size) == 5)
+        let small = WindowSize(columns: 40, rows: 6)
+        let (_, count, below) = screen.drawn(in: small, scrolledBy: 1)
+        #expect(count == 2 && below == 1)
+    }
+
+    @Test("a view stays in place if below it is a message of which only the day is visible")
+    @MainActor func dayBelow() {
+        struct Item: Identifiable { let id: Int }
+        let screen = { (items: ArraySlice<Item>) in
+            RoomScreen(
+                title: "", status: "",
+                entries: items.map { .init(day: $0.id == 4 ? "Today" : "", author: "Ada", text: "\($0.id)", time: "") },
+                typing: "", input: LineEditor())
+        }
+        let small = WindowSize(columns: 40, rows: 6)
+        let view = MessageView<[Item]>()
+        var items = (0...4).map(Item.init)
+        _ = view.scrollUp(by: 1, of: items, in: small, as: screen)
+        let frame = view.frame(of: items, in: small, as: screen)
+        #expect(plain(frame)[3].hasPrefix("── Today") && view.drawn?.map(\.id) == [2, 3])
+        items.append(Item(id: 5))
+        #expect(view.frame(of: items, in: small, as: screen) == frame)
+    }
+
+    @Test("a day is today or yesterday by the calendar, or a date")
+    func dayNames() throws {
+        let calendar = Calendar.current
+        let midnight = calendar.startOfDay(for: Date(timeIntervalSince1970: 1_734_428_700))
+        func name(_ seconds: Double, now: Double) -> String {
+            RoomScreen.Entry.name(
+                ofDayOf: midnight.addingTimeInterval(seconds), now: midnight.addingTimeInterval(now))
+        }
+        #expect(name(0, now: 0) == "Today" && name(5, now: 86_000) == "Today" && name(86_000, now: 5) == "Today")
+        #expect(name(-1, now: 0) == "Yesterday" && name(-86_000, now: 86_000) == "Yesterday")
+        #expect(name(-90_000, now: 0).contains("2024"))
+    }
+
+    @Test("a web address is a link in each line that it is wrapped into, and sequences in a text are not")
+    func links() throws {
+        let address = "https://example.org/a/long/path/that/wraps"
+        let evil = "\u{1b}]8;;https://evil.example\u{1b}\\x"
+        let entry = RoomScreen.Entry(author: "Ada", text: "see (\(address)) \(evil)", time: "09:45", mark: "✓")
+        let screen = RoomScreen(title: "", status: "", entries: [entry], typing: "", input: LineEditor())
+        let lines = screen.drawn(in: size).frame.lines
+        let links = lines.flatMap { $0.matches(of: #/\e\]8;;([^\e]+)\e\\([^\e]*)\e\]8;;\e\\/#) }
+        let parts = links.filter { $0.output.1 == address[...] }.map { String($0.output.2) }
+        #expect(parts.count == 2 && parts.joined() == address)
+        // What is left of the sequence in the text is an address like any other.
+        #expect(Set(links.map(\.output.1)) == [address[...], "https://evil.example"])
+        #expect(plain(screen.drawn(in: size).frame).joined().contains("]8;;https://evil.example"))
     }
 
     @Test("a long notice wraps above the input, in at most a third of the window")

@@ -22,6 +22,7 @@ extension State where Value: ExpressibleByNilLiteral {
     }
     public var projectedValue: Binding<Value> { self }
     public init(projectedValue: Binding<Value>) {}
+    public static func constant(_ value: Value) -> Binding<Value> { fatalError("a shim") }
     @preconcurrency
     public init(
         get: @escaping @isolated(any) @Sendable () -> Value, set: @escaping @isolated(any) @Sendable (Value) -> Void
@@ -65,7 +66,13 @@ public struct EnvironmentValues: Sendable {
 
 @propertyWrapper public struct Environment<Value>: DynamicProperty {
     public init(_ keyPath: KeyPath<EnvironmentValues, Value>) {}
+    public init(_ objectType: Value.Type) where Value: AnyObject & Observable {}
+    public init<T: AnyObject & Observable>(_ objectType: T.Type) where Value == T? {}
     public var wrappedValue: Value { fatalError("a shim") }
+}
+
+extension View {
+    public nonisolated func environment<T: AnyObject & Observable>(_ object: T?) -> some View { EmptyView() }
 }
 
 public enum ScenePhase: Comparable, Sendable {

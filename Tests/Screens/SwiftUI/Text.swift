@@ -26,6 +26,7 @@ public struct Text: Equatable, Sendable {
     public init<F: FormatStyle>(_ input: F.FormatInput, format: F)
     where F.FormatInput: Equatable, F.FormatOutput == String {}
     public init(_ date: Date, style: DateStyle) {}
+    @_disfavoredOverload public init(_ attributedContent: AttributedString) {}
 
     public struct DateStyle: Sendable { public static let relative = DateStyle() }
 }

@@ -11,6 +11,8 @@ public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
 
 @MainActor open class UIApplication: UIResponder {
     public class var shared: UIApplication { fatalError("a shim") }
+    public enum State: Int { case active, inactive, background }
+    public var applicationState: State { .active }
 
     public struct LaunchOptionsKey: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
@@ -46,6 +48,11 @@ extension UIApplicationDelegate {
     public func application(
         _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data
     ) {}
+}
+
+@MainActor open class UIPasteboard: NSObject {
+    public class var general: UIPasteboard { fatalError("a shim") }
+    open var string: String?
 }
 
 public struct UITextContentType: RawRepresentable, Hashable, Sendable {

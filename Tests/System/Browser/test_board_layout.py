@@ -74,3 +74,25 @@ def test_tools_menus_and_dialogs_stay_in_their_panes(ada, ben, open_window, lang
     window.press(Keys.DELETE)
     window.shows(".toast button")
     at_all_widths("a toast")
+
+
+@pytest.mark.parametrize("size", [(568, 280), (740, 360), (320, 256), (1280, 360)])
+def test_on_a_low_screen_no_bar_covers_the_board(ada, ben, open_window, size):
+    room = ada.room_with(ben, "Kitchen")
+    note = ada.put(room, "words")
+    window = open_window()
+    window.enter(ada, room)
+    window.resize(*size)
+    window.visit(ada.address, f"{room}/board")
+    covered = """
+        const bar = document.querySelector(".item-bar:not([hidden])").getBoundingClientRect();
+        const plane = document.querySelector(".plane").getBoundingClientRect();
+        return [Math.max(0, Math.round(bar.bottom - plane.top)), plane.height >= innerHeight * 0.35];"""
+    window.item(note).click()
+    # Once it has arrived: it comes from below.
+    window.until(lambda: window.run(covered) == [0, True], "the note's buttons, beside the board")
+    assert window.run(OUTSIDE) == []
+    window.press(Keys.ESCAPE)
+    window.all(".tool")[3].click()
+    window.until(lambda: window.run(covered) == [0, True], "the pens, beside the board")
+    assert window.run(OUTSIDE) == []

@@ -126,3 +126,21 @@ def test_nothing_leaves_its_column(long_names, open_window, language):
     finally:
         window.command("Page.setFontSizes", fontSizes={"standard": 16, "fixed": 13})
     assert found == {}, "\n".join(f"{name}: {here}" for name, here in found.items())
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_long_name_leaves_room_for_whether_its_owner_is_here(parlor, open_window, language):
+    ada, ben = Person(parlor.address), Person(parlor.address, "Bartholomew Featherstonehaugh Smyt")
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window()
+    window.enter(ada, room)
+    window.run("localStorage['parlor.language'] = arguments[0]", language)
+    window.reload()
+    words = {"en": " is away", "de": " ist nicht hier"}[language]
+    for width in WIDTHS:
+        window.resize(width, 800)
+        assert window.shows(".presence", words).get_attribute("textContent") == ben.session["user"]["firstName"] + words
+        assert window.run("""
+            const edge = document.querySelector(".presence").getBoundingClientRect().right;
+            const said = document.querySelector(".presence span:last-child").getBoundingClientRect();
+            return said.right <= edge + 0.5 && said.right <= innerWidth"""), width

@@ -1,5 +1,6 @@
 """One room in two windows side by side: each shows the other's changes."""
 
+import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
@@ -201,6 +202,29 @@ def test_a_message_that_is_too_long_is_not_sent_and_says_by_how_much(pair):
     first.lacks(".bubble")
 
 
+def test_a_message_that_the_server_refuses_says_so_and_is_edited_and_sent(pair, ada):
+    first, second, room = pair
+    marks = "\u0301" * 129
+    first.write("half a word", send=False)
+    first.run("""
+        const area = document.querySelector(".composer textarea");
+        area.value = arguments[0];
+        area.dispatchEvent(new Event("input", { bubbles: true }));""", f"accents: a{marks}")
+    first.press(Keys.ENTER)
+    first.shows(".state.is-failed", "This is not accepted. Please change it.")
+    first.write("and more", send=False)
+    first.shows(".state.is-failed button", "Edit").click()
+    first.lacks(".bubble")
+    assert first.run("return document.activeElement === document.querySelector('.composer textarea')")
+    # The cursor is after the text, before what was in the field.
+    first.press(*[Keys.BACKSPACE] * 130, "b")
+    value = lambda: first.one(".composer textarea").get_attribute("value")  # noqa: E731
+    first.until(lambda: value() == "accents: b\nand more", "the text, and what was there")
+    first.press(Keys.ENTER)
+    second.shows(".bubble", "accents: b\nand more")
+    assert ada.texts(room) == ["accents: b\nand more"]
+
+
 def test_a_message_that_shows_nothing_is_not_sent(pair, ada):
     first, _, room = pair
     for text in ("\u200b\u2060", "\u2800 \u3164", "\u202e"):
@@ -384,6 +408,56 @@ def test_a_page_that_stays_hidden_leaves_its_room_and_returns_to_it(pair):
     second.shows(".presence.is-here")
     second.until(lambda: second.last_state() == "Read", "read")
     assert first.texts(".bubble") == ["hello", "are you there?"]
+
+
+NOTICES = """
+window.__notices = [];
+window.Notification = class {
+    static permission = "default";
+    static async requestPermission() { return (this.permission = window.__answer ?? "granted"); }
+    constructor(title, options) {
+        Object.assign(this, options, { title });
+        for (const other of __notices) if (other.tag === this.tag) other.close();
+        __notices.push(this);
+    }
+    close() { this.isClosed = true; }
+};
+let isHidden = false;
+Object.defineProperty(Document.prototype, "hidden", { get: () => isHidden });
+window.__hide = (is) => { isHidden = is; document.dispatchEvent(new Event("visibilitychange")); };
+"""
+SHOWN = "return __notices.filter((one) => !one.isClosed).map(({ title, body }) => `${title}: ${body}`)"
+
+
+def test_a_hidden_page_shows_notifications_of_messages_once_they_are_turned_on(ada, ben, open_window):
+    kitchen, garden = ada.room_with(ben, "Kitchen"), ada.room_with(ben)
+    name = ben.session["user"]["firstName"]
+    window = open_window()
+    with window.scripted(NOTICES):
+        window.enter(ada, kitchen)
+        window.run("__hide(true)")
+        ben.send(garden, "before")
+        window.until(lambda: window.badge("Unnamed room") == "1", "it is unread")
+        window.run("__hide(false)")
+        for answer, chosen in (("denied", "Off"), ("granted", "On")):
+            window.run("window.__answer = arguments[0]; Notification.permission = 'default'", answer)
+            window.account_menu()
+            window.shows(".menu .segments button", "On").click()
+            window.shows(".menu [aria-checked=true]", chosen)
+            window.press(Keys.ESCAPE)
+            window.lacks(".menu .segments")
+        window.run("__hide(true)")
+        ben.send(garden, "one", "two")
+        ben.send(kitchen, "tea?")
+        expected = {f"{name}: 3 unread messages\ntwo", f"{name} · Kitchen: tea?"}
+        window.until(lambda: set(window.run(SHOWN)) == expected, "a notification for each room with new messages")
+        ada.read(garden, *[message["id"] for message in ada.messages(garden)])
+        left = [f"{name} · Kitchen: tea?"]
+        window.until(lambda: window.run(SHOWN) == left, "the one that was read elsewhere has gone")
+        window.run("__notices.find((one) => one.title.includes('Kitchen')).onclick()")
+        window.run("__hide(false)")
+        window.until(lambda: window.run(SHOWN) == [], "a page in view has none")
+        window.shows(".bubble", "tea?")
 
 
 def test_the_enter_that_accepts_a_candidate_of_an_input_method_sends_nothing(pair, ada):
@@ -615,3 +689,59 @@ def test_what_came_in_a_long_absence_is_read_from_the_first_also_if_a_message_ar
     window.run("__held.splice(0).forEach((go) => go())")
     window.until(lambda: window.run(IS_IN_VIEW, "number 0"), "the first of them")
     window.shows(".jump.has-new", "new messages")
+
+
+CALENDAR = """
+const Real = Date;
+let shift = 0;
+window.Date = class extends Real {
+    constructor(...parts) { super(...(parts.length ? parts : [Real.now() + shift])); }
+    static now() { return Real.now() + shift; }
+};
+const wait = setTimeout, long = [];
+window.setTimeout = (work, time, ...rest) => (time > 60_000 && long.push(work), wait(work, time, ...rest));
+window.__tomorrow = () => { shift += 86_400_000; long.splice(0).forEach((work) => work()); };
+"""
+
+
+@pytest.mark.parametrize("language, days", [("en", ("Today", "Yesterday")), ("de", ("Heute", "Gestern"))])
+def test_the_line_of_a_day_says_which_it_is_also_after_midnight(ada, ben, open_window, language, days):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, *(f"number {number}" for number in range(200)))
+    window = open_window()
+    with window.scripted(CALENDAR):
+        window.enter(ada, room)
+        window.run("localStorage['parlor.language'] = arguments[0]", language)
+        window.reload()
+        window.shows(".jump", "").click()
+        window.shows(".bubble", "number 199")
+        window.run("document.querySelector('.scroller').scrollTop = 0")
+        window.shows(".day", days[0])
+        top = window.run("return document.querySelector('.scroller').scrollTop")
+        window.run("__tomorrow()")
+        window.shows(".day", days[1])
+        assert window.run("return document.querySelector('.scroller').scrollTop") == top
+        window.run("__tomorrow()")
+        window.until(lambda: any(character.isdigit() for character in window.texts(".day")[0]), "a date")
+
+
+def test_a_long_message_is_folded_until_one_asks_for_all_of_it(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, "\n".join(f"line {number}" for number in range(60)), "short")
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".bubble", "short")
+    height = "return document.querySelector('.bubble').offsetHeight"
+    assert window.run(height) < 500 and len(window.all(".is-folded")) == 1
+    window.shows(".is-folded button", "Show all").click()
+    window.lacks(".is-folded")
+    assert window.run(height) > 1_000
+    # The row leaves the document and returns.
+    ben.send(room, *(f"number {number}" for number in range(80)))
+    scroll = """
+        const scroller = document.querySelector(".scroller");
+        scroller.scrollTop = arguments[0];
+        return scroller.innerText.includes(arguments[1]);"""
+    window.until(lambda: window.run(scroll, 1_000_000, "number 79"), "the end")
+    window.until(lambda: window.run(scroll, 0, "line 59"), "all of the long one")
+    assert window.all(".is-folded") == []

@@ -1,0 +1,13 @@
+import ParlorClient
+
+extension RoomsClient {
+    /// Sends a message that was written in a notification. It is kept like any other until the server has it.
+    ///
+    /// - Throws: `ClientFailure` or `CancellationError` if the room cannot be opened. Nothing is sent then.
+    func reply(_ text: String, in roomID: Room.ID) async throws {
+        let opened = try await open(roomID: roomID)
+        let isSent = opened.conversation.send(text) != nil
+        await opened.close()
+        if !isSent, let failure = opened.conversation.failure { throw failure }
+    }
+}
