@@ -9,7 +9,7 @@ public enum ChatCommand {
     /// - Parameter webSockets: the transport of the socket; where it does not get through, the program polls.
     /// - Returns: the exit status: 0, 1 after a failure, 2 for an invalid command line or without a terminal.
     @MainActor
-    public static func run(
+    package static func run(
         _ arguments: some Sequence<String>, webSockets: any SocketTransport
     ) async -> Int32 {
         let options: ChatOptions

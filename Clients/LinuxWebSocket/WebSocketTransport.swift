@@ -8,12 +8,12 @@ import ParlorWebSocket
 ///
 /// It supports `ws://` only, without TLS. A `wss://` address is refused with
 /// `ClientFailure.refused` (`unsupported_scheme`); put a TLS proxy in between.
-public struct WebSocketTransport: SocketTransport {
+package struct WebSocketTransport: SocketTransport {
     private let owner = LoopOwner()
 
-    public init() {}
+    package init() {}
 
-    public func connect(to url: URL) async throws -> any SocketConnection {
+    package func connect(to url: URL) async throws -> any SocketConnection {
         guard url.scheme == "ws", let host = url.host(percentEncoded: false) else {
             throw ClientFailure.refused(
                 Refusal(code: "unsupported_scheme", message: "On Linux only ws:// addresses work: \(url)"))

@@ -7,7 +7,7 @@ extension RoomsClient {
     func reply(_ text: String, in roomID: Room.ID) async throws {
         let opened = try await open(roomID: roomID)
         let isSent = opened.conversation.send(text) != nil
-        await opened.close()
+        opened.close()
         if !isSent, let failure = opened.conversation.failure { throw failure }
     }
 }

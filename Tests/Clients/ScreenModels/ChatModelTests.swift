@@ -34,7 +34,7 @@ struct ChatModelTests {
 
     @Test("the first message of each day has the line of its day, also when older messages come before it")
     func days() async throws {
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         for (text, pause) in [("one", 0), ("two", 60), ("three", 86_400), ("four", 60)] {
             await clock.advance(by: .seconds(pause))
             try server.post(text, in: roomID, by: ben.id)
@@ -64,7 +64,7 @@ struct ChatModelTests {
     func links() async throws {
         let text = "Look (www.example.com), or https://example.org/a_(b). javascript:alert(1)"
         try server.post(text, in: roomID, by: ben.id)
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await until { !conversation.items.isEmpty }
         let linked = conversation.items[0].linkedText
         #expect(String(linked.characters) == text)

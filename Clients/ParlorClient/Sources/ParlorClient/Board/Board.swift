@@ -164,7 +164,7 @@ public final class Board {
         if !isShown { loading.noteClosed() }
     }
 
-    private var isShown: Bool { screens > 0 }
+    var isShown: Bool { screens > 0 }
     /// True if this object can be dropped: no screen shows it, and it has neither unsent changes nor conflicts. A
     /// board that could not read its stored changes is still needed, to send them after the next connect.
     var isSpare: Bool { !isShown && isRestored && unsentCount == 0 && conflicts.isEmpty }

@@ -8,8 +8,8 @@ import ParlorClient
 // | --- | --- |
 // | `RoomCountManager.shared` | `client.rooms.counts`: the counts are those of the signed-in person |
 // | `setInitialCounts` | nothing: `client.rooms` loads the counts and follows every change |
-// | `markElementsAsSeen` | `client.open(room)`, `client.openBoard(room)`: an open room has no unseen elements |
-// | `MessageCache.getCachedMessages` | `client.open(room).items`: first the cached messages, then the server's |
+// | `markElementsAsSeen` | `client.open(room)`: an open room has no unseen elements |
+// | `MessageCache.getCachedMessages` | `client.open(room).conversation.items`: first the cached messages, then the server's |
 // | `cacheMessage`, `updateMessage` | nothing: the library caches the messages of opened rooms |
 // | `content` of a row | `item.text` |
 // | `.id(messagesVersion)` | nothing: it would lose the scroll position, and `MessageItem.id` never changes |

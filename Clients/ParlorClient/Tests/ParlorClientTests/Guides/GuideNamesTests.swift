@@ -40,16 +40,17 @@ struct GuideNamesTests {
         let row = try #require(client.rooms[room])
         #expect(row.displayElementCount == 2 && row.unseenElementCount == 1 && row.hasUnseenElements)
         #expect(row.relativeTime == row.lastActivityDate.relativeTime && Date.now.relativeTime == "now")
-        let conversation = client.open(row)
+        let opened = client.open(row)
         await advanceUntil { counts.getUnseenCount(for: room) == 0 && client.rooms[room]?.hasUnseenElements == false }
-        await client.close(conversation)
+        opened.close()
         await client.stop()
     }
 
     @Test("a message that is not stored is temporary, and has the same content afterwards")
     func messages() async throws {
         await start()
-        let conversation = client.open(try #require(client.rooms[room]))
+        let opened = client.open(try #require(client.rooms[room]))
+        let conversation = opened.conversation
         conversation.send("Tea is ready")
         #expect(conversation.items.last?.isTemporary == true)
         await until { conversation.items.last?.isTemporary == false }

@@ -16,7 +16,7 @@ struct VisibleRoomTests {
     /// Opens the room with one message, shows it, and waits until the server knows that it is read.
     private func opened(_ client: RoomsClient) async throws -> Conversation {
         try home.server.post("one", in: home.roomID, by: home.ben.id)
-        let conversation = client.open(try #require(client.rooms[home.roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.isVerified && conversation.items.count == 1 }
         conversation.setVisible(conversation.items)
         await home.clock.advance(by: .seconds(3))
