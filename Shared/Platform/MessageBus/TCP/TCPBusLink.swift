@@ -201,7 +201,9 @@ final class TCPBusLink: Sendable {
             state.withLock { $0.takeAsked(id) }?.completion(result.map { $0 as any BusPayload })
             drained()
         case .pong:
-            let (pong, refusal) = state.withLock { ($0.pongs.isEmpty ? nil : $0.pongs.removeFirst(), $0.refusedToServe) }
+            let (pong, refusal) = state.withLock { state in
+                (state.pongs.isEmpty ? nil : state.pongs.removeFirst(), state.refusedToServe)
+            }
             pong?(refusal.map { .failure(.refused($0)) } ?? .success(()))
         case .servers(let addresses): state.withLock { $0.servers.learn(addresses) }
         case .complaint(let text): warn("the bus says: \(text)")
