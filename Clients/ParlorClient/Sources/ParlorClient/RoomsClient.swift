@@ -36,7 +36,7 @@ public final class RoomsClient {
     @ObservationIgnored public let socket: RoomsSocket
     /// The messages that are not sent yet.
     @ObservationIgnored package let outbox: Outbox
-    @ObservationIgnored let backing: Conversation.Backing
+    @ObservationIgnored let backing: MessageBacking
     @ObservationIgnored let boardFiles: BoardFiles
     @ObservationIgnored var boards: [String: Board] = [:]
     @ObservationIgnored private let relay = EventBroadcast()
@@ -128,7 +128,7 @@ public final class RoomsClient {
             log: settings.log)
         let rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         self.rooms = rooms
-        backing = Conversation.Backing(
+        backing = MessageBacking(
             server: connection, outbox: outbox,
             cache: MessageCache(
                 folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
@@ -276,8 +276,7 @@ public final class RoomsClient {
             isOutOfTime = true
         }
         guard generation == latestGeneration else { return .overtaken }
-        // Nothing may be sent after the return. The system may suspend the app at any moment, and a refresh whose
-        // answer is lost for more than a minute ends the session.
+        // Nothing may be sent after the return, because the system may suspend the app at any moment.
         access.close()
         if isOutOfTime { try? await within(timeForRefresh, by: clock, else: "") { await tokens.settle() } }
         let result = await backgroundResult(isOutOfTime: isOutOfTime)

@@ -38,10 +38,9 @@ package struct AccountsAPI: Sendable {
     }
 
     /// Renews a session. A refresh token works once. A second use ends the session, unless it repeats the first use
-    /// with the same `attemptID` within a minute.
+    /// with the same `attemptID` before the new refresh token is used: that gets the same answer.
     ///
-    /// - Parameter attemptID: 1 to 64 characters. A repeat within a minute, with the same token and id, gets
-    ///   the same answer. Store the id before this call. Older servers ignore the id.
+    /// - Parameter attemptID: 1 to 64 characters. Store it before this call. Older servers ignore it.
     package func refresh(_ refreshToken: String, attemptID: String? = nil) async throws -> Session {
         try await session(
             "refresh",

@@ -8,7 +8,7 @@ import Foundation
 /// token works once, and its answer is the new session.
 ///
 /// Each refresh has an attempt id, which is stored before the request. If the answer is lost or the app ends,
-/// the refresh is repeated with that id. For a minute, the server gives the same answer.
+/// the refresh is repeated with that id, and the server gives the same answer, until its new token is used.
 ///
 /// An extension of the app may renew the same session with ``ExtensionTokens``. So each change reads the store
 /// first and continues with the newer session. If both renew the session at once, they use the same attempt id

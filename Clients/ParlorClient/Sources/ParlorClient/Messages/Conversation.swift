@@ -11,36 +11,6 @@ import Observation
 @MainActor
 @Observable
 public final class Conversation {
-    /// The parts that all conversations of one person share.
-    package struct Backing: Sendable {
-        package let server: any MessageServer
-        package var outbox: Outbox
-        package var cache: MessageCache
-        package var receipts: ReadReceipts
-        package var clock: any ClientClock
-        /// Returns a new `tempID`, which must be unique.
-        package var makeID: @Sendable () -> String
-        /// Returns a number from 0 up to 1, which spreads the retries of many clients.
-        package var random: @Sendable () -> Double
-        let fresh = FreshRooms()
-        let joins: RoomJoins
-
-        package init(
-            server: any MessageServer, outbox: Outbox, cache: MessageCache, receipts: ReadReceipts,
-            clock: any ClientClock, makeID: @escaping @Sendable () -> String = { UUID().uuidString },
-            random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
-        ) {
-            self.server = server
-            joins = RoomJoins(server: server)
-            self.outbox = outbox
-            self.cache = cache
-            self.receipts = receipts
-            self.clock = clock
-            self.makeID = makeID
-            self.random = random
-        }
-    }
-
     /// The settings of a conversation.
     package struct Settings: Sendable {
         /// The number of messages in the first page, and in each older one.
@@ -104,7 +74,7 @@ public final class Conversation {
     /// Counts enters and leaves, so that a superseded one can be noticed.
     @ObservationIgnored private(set) var visit = 0
     @ObservationIgnored private let caching: MessageCaching
-    @ObservationIgnored private let backing: Backing
+    @ObservationIgnored private let backing: MessageBacking
     @ObservationIgnored let settings: Settings
     @ObservationIgnored private var typists: Typists
     /// Counts the room's events. One that comes before the cache is read may change nothing that is shown yet.
@@ -119,7 +89,7 @@ public final class Conversation {
     ///     nil if unknown.
     ///   - isBehind: false if the socket is connected and `SocketUpdate.recovered` has already arrived.
     package init(
-        roomID: String, ownID: String, participantIDs: Set<String>? = nil, isBehind: Bool = false, backing: Backing,
+        roomID: String, ownID: String, participantIDs: Set<String>? = nil, isBehind: Bool = false, backing: MessageBacking,
         settings: Settings = Settings()
     ) {
         self.roomID = roomID

@@ -4,7 +4,7 @@ final class MessageCaching {
     private let roomID: String
     private let timeline: Timeline
     private let loader: MessageLoader
-    private let backing: Conversation.Backing
+    private let backing: MessageBacking
     private let pause: Duration
     private let caching: DelayedWork
     /// The version of `items` that the cache has.
@@ -21,7 +21,7 @@ final class MessageCaching {
     }
 
     init(
-        roomID: String, timeline: Timeline, loader: MessageLoader, backing: Conversation.Backing, pause: Duration
+        roomID: String, timeline: Timeline, loader: MessageLoader, backing: MessageBacking, pause: Duration
     ) {
         self.roomID = roomID
         self.timeline = timeline

@@ -27,11 +27,11 @@ final class MessageLoader {
     private let roomID: String
     private let timeline: Timeline
     private let loading: Loading
-    private let backing: Conversation.Backing
+    private let backing: MessageBacking
     private let settings: Conversation.Settings
 
     init(
-        roomID: String, timeline: Timeline, loading: Loading, backing: Conversation.Backing,
+        roomID: String, timeline: Timeline, loading: Loading, backing: MessageBacking,
         settings: Conversation.Settings
     ) {
         self.roomID = roomID

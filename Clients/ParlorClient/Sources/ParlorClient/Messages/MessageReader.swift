@@ -15,9 +15,9 @@ final class MessageReader {
     private let roomID: String
     private let timeline: Timeline
     private let loading: Loading
-    private let backing: Conversation.Backing
+    private let backing: MessageBacking
 
-    init(roomID: String, timeline: Timeline, loading: Loading, backing: Conversation.Backing) {
+    init(roomID: String, timeline: Timeline, loading: Loading, backing: MessageBacking) {
         self.roomID = roomID
         self.timeline = timeline
         self.loading = loading

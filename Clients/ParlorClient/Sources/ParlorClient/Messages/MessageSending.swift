@@ -15,9 +15,9 @@ final class MessageSending {
     var onDoubt: @MainActor () -> Void = {}
     private let roomID: String
     private let timeline: Timeline
-    private let backing: Conversation.Backing
+    private let backing: MessageBacking
 
-    init(roomID: String, timeline: Timeline, backing: Conversation.Backing) {
+    init(roomID: String, timeline: Timeline, backing: MessageBacking) {
         self.roomID = roomID
         self.timeline = timeline
         self.backing = backing

@@ -6,9 +6,8 @@ import Foundation
 /// do so at the same time: the store has one attempt id for the refresh, so both get the same answer, and neither
 /// ends the other's session.
 ///
-/// If the answer to a refresh is not stored within a minute, the session ends. So await ``settle()`` before the
-/// extension ends. The extension never signs anybody out, and never changes a session that the app has replaced
-/// meanwhile.
+/// Await ``settle()`` before the extension ends, so that the answer to a refresh is stored. The extension never signs
+/// anybody out, and never changes a session that the app has replaced meanwhile.
 package actor ExtensionTokens: TokenProvider {
     /// A token that expires within this time, in seconds, is renewed. This covers clocks that differ, and the time that
     /// a request takes.
@@ -86,8 +85,8 @@ package actor ExtensionTokens: TokenProvider {
                 let renewed = try await accounts.refresh(session.refreshToken, attemptID: session.refreshAttemptID)
                 return try keep(renewed, after: session)
             } catch let failure as ClientFailure where failure.isRetryable && tries < Self.maxTries {
-                // The server may have renewed the session although the answer was lost. For a minute the same request
-                // gets the same answer.
+                // The server may have renewed the session although the answer was lost. The same request then gets the
+                // same answer.
                 tries += 1
                 let pause = backoff.next(random: random(), atLeast: failure.retryAfter)
                 // A notification must not wait that long. The app repeats the refresh later.

@@ -65,18 +65,7 @@ public actor RoomsSocket {
     /// - Parameters:
     ///   - server: the server's address, `https://…` or `http://…`.
     ///   - random: returns a number from 0 up to 1, which spreads the reconnects of many clients.
-    ///   - handler: receives one update after the other.
-    package init(
-        server: URL, transport: any SocketTransport, tokens: any TokenProvider, clock: any ClientClock = SystemClock(),
-        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
-        handler: @escaping @MainActor @Sendable (SocketUpdate) async -> Void
-    ) {
-        self.init(
-            server: server, transport: transport, tokens: tokens, clock: clock, random: random,
-            deliver: { await handler($0.update) })
-    }
-
-    /// - Parameter deliver: receives one update after the other, with the cursor of each recovery.
+    ///   - deliver: receives one update after the other, with the cursor of each recovery.
     init(
         server: URL, transport: any SocketTransport, tokens: any TokenProvider, clock: any ClientClock,
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },

@@ -49,7 +49,7 @@ extension Parlor {
         if let attemptID, !(1...64).contains(attemptID.unicodeScalars.count) {
             throw .invalid("attemptId", "must have 1 to 64 characters")
         }
-        if let attempt = token.attempt, attempt.id == attemptID, now - attempt.at < Self.attemptLifetime {
+        if let attempt = token.attempt, attempt.id == attemptID, isUnused(attempt.answer) {
             return Answer(200, attempt.answer)
         }
         guard !token.isUsed else {
@@ -58,12 +58,14 @@ extension Parlor {
         }
         let answer = session(of: token.userID, family: token.family)
         refreshTokens[text]?.isUsed = true
-        refreshTokens[text]?.attempt = attemptID.map { ($0, answer, now) }
+        refreshTokens[text]?.attempt = attemptID.map { ($0, answer) }
         return Answer(200, answer)
     }
 
-    /// The time, in milliseconds, in which a repeated refresh gets the same answer.
-    private static let attemptLifetime = 60_000
+    /// Returns true until the refresh token of this answer is used: until then, a repeated refresh gets the same answer.
+    private func isUnused(_ answer: JSON) -> Bool {
+        answer["refreshToken"]?.string.flatMap { refreshTokens[$0] }?.isUsed == false
+    }
 
     /// Ends a session, with its tokens and the devices that it registered.
     private mutating func end(_ family: Int) {

@@ -40,7 +40,7 @@ struct Parlor: Sendable {
         var family: Int
         var isUsed = false
         /// The refresh that used the token, if it had an attempt id.
-        var attempt: (id: String, answer: JSON, at: Int)?
+        var attempt: (id: String, answer: JSON)?
     }
 
     /// A device that gets notifications. It is removed with the session that registered it.

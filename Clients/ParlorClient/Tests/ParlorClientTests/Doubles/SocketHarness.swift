@@ -24,7 +24,7 @@ struct SocketHarness {
         let url = try #require(URL(string: "https://chat.example/"))
         socket = RoomsSocket(
             server: url, transport: server, tokens: tokens, clock: clock, random: { random },
-            handler: { [received] in await received.take($0) })
+            deliver: { [received] in await received.take($0.update) })
     }
 
     /// Starts and connects the socket.

@@ -26,7 +26,7 @@ struct ConversationTests {
         settings.refetchLimit = 6
         conversation = Conversation(
             roomID: "room", ownID: "me", participantIDs: ["me", "ann"],
-            backing: Conversation.Backing(
+            backing: MessageBacking(
                 server: server, outbox: outbox, cache: cache,
                 receipts: ReadReceipts(server: server, clock: clock, random: { 1 }), clock: clock,
                 makeID: {

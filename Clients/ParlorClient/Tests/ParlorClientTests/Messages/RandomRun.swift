@@ -218,7 +218,7 @@ final class RandomRun {
         let outbox = Outbox(
             folder: folder.appending(path: "outbox"), server: link, clock: clock, settings: settings, random: { 0.5 })
         let ids = Guarded(firstID)
-        let backing = Conversation.Backing(
+        let backing = MessageBacking(
             server: link, outbox: outbox,
             cache: MessageCache(folder: folder.appending(path: "cache"), clock: clock, messageLimit: 5),
             receipts: ReadReceipts(server: link, clock: clock), clock: clock,

@@ -251,7 +251,7 @@ struct RoomsSocketTests {
         let tokens = SessionTokens(accounts: AccountsAPI(transport: ScriptedHTTP([])), onChange: { _ in })
         let socket = RoomsSocket(
             server: try #require(URL(string: "https://chat.example/")), transport: FakeSockets(), tokens: tokens,
-            clock: TestClock(), handler: { [received] in await received.take($0) })
+            clock: TestClock(), deliver: { [received] in await received.take($0.update) })
         await socket.start()
         #expect(await received.next() == .disconnected(.signedOut))
     }
