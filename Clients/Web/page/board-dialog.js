@@ -16,9 +16,10 @@ export function swatches(kind, chosen, choose) {
 /**
  * Asks for the content of an element. Resolves with all fields of the dialog, or with undefined if it was cancelled.
  * @param isSaved runs with the fields before the dialog closes. If it resolves with false, the dialog stays open.
- * @param keep runs with the fields, as they are typed, at each change.
+ * @param isDraft whether `content` has what was written before, and not saved. @param keep runs with the fields, as they are
+ * typed, at each change.
  */
-export function itemDialog(type, content, { isNew = false, isSaved = async () => true, keep }) {
+export function itemDialog(type, content, { isNew = false, isDraft = false, isSaved = async () => true, keep }) {
   const action = isNew ? t("add") : t("save");
   return openDialog(t(type), (close) => {
     const problem = h("p", { class: "problem", role: "alert", hidden: true });
@@ -42,9 +43,9 @@ export function itemDialog(type, content, { isNew = false, isSaved = async () =>
         event.preventDefault();
         form.requestSubmit();
       },
-    } }, body.elements, problem, foot);
+    } }, isDraft && h("p", { class: "hint" }, t("restoredDraft")), body.elements, problem, foot);
     return form;
-  });
+  }, undefined, isDraft);
 }
 
 /**

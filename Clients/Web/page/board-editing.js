@@ -34,13 +34,13 @@ export function elementEditing(board, drafts, put, isShown) {
     const key = `${board.roomId}/${name}`;
     const draft = drafts.snapshot[key];
     // What others have changed since the edit began, maybe before a reload, is not to be replaced.
-    const { content, fields } = draft ? JSON.parse(draft) : item;
+    const { content, fields } = draft ? parsed(draft) : item;
     const written = await itemDialog(item.type, { ...content, ...fields }, {
-      isNew, isSaved: (saved) => isSaved({ ...item, content }, saved),
+      isNew, isDraft: Boolean(draft), isSaved: (saved) => isSaved({ ...item, content }, saved),
       keep: (typed) => drafts.keep(key, JSON.stringify({ content, fields: typed })),
     });
-    // Nobody has discarded it if it was not changed, or if the room or the session has ended.
-    if (written || (isShown() && drafts.snapshot[key] !== draft)) drafts.keep(key, "");
+    // Nobody has discarded it if the room or the session has ended.
+    if (written || isShown()) drafts.keep(key, "");
     return written;
   }
   /** Saves an edit of `item`, as it was when the edit began. Resolves with false if the person wants to go on with the edit. */
@@ -73,6 +73,16 @@ export function elementEditing(board, drafts, put, isShown) {
     return decision !== undefined;
   }
   return { add, edit, open, settle, wholeImage };
+}
+
+/** Reads a draft. Earlier versions kept the text of a new note as it is. */
+function parsed(draft) {
+  try {
+    const { content, fields } = JSON.parse(draft);
+    return { content: content ?? {}, fields };
+  } catch {
+    return { content: {}, fields: { text: draft } };
+  }
 }
 
 /** Returns true if `changes` would replace a field that somebody else has changed since the dialog was opened. */

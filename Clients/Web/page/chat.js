@@ -63,8 +63,12 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty }) 
   const actions = {
     retry: (item) => conversation.retry(item.id),
     discard: (item) => conversation.discard(item.id),
-    /** Moves the text of a failed message to the field. It stays here if another tab is just sending it. */
-    edit: (item) => conversation.discard(item.id) && composer.takeBack(item.text),
+    /** Moves the text of a failed message to the field. It stays here if it is just being sent. */
+    edit(item) {
+      if (!conversation.discard(item.id)) return;
+      composer.takeBack(item.text);
+      void parlor.drafts.flush();
+    },
     isUnfolded: (item) => unfolded.has(item.id),
     unfold(item) {
       unfolded.add(item.id);
@@ -221,7 +225,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty }) 
 
   /** Returns whether there is no message yet, so that the first one will be in view. */
   function isBeginning() {
-    return (drawn === "empty" || drawn === "loading") && empty.clientHeight > 0;
+    return drawn === "empty" && empty.clientHeight > 0;
   }
 
   let typed = "";

@@ -8,10 +8,11 @@ let count = 0;
  * Opens a modal dialog. The browser keeps the focus in it. Esc, Back, its buttons and a press beside it close it. If
  * something was written in it, they ask first, except a press beside it, which does nothing: on a phone that is how one
  * puts the keyboard away. `body(close)` returns its content; `close()` without a value asks first, too. `foot(close)`
- * returns what stays in view below the content while that is scrolled.
+ * returns what stays in view below the content while that is scrolled. @param isDraft whether what is in it was written
+ * before.
  * @returns a promise of the value that was passed to `close`, or of undefined.
  */
-export function openDialog(title, body, foot = () => []) {
+export function openDialog(title, body, foot = () => [], isDraft = false) {
   return new Promise((resolve) => {
     const id = `dialog-${(count += 1)}`;
     const before = document.activeElement;
@@ -51,7 +52,7 @@ export function openDialog(title, body, foot = () => []) {
     dialog.leave = leave;
     // What one searches for is quickly typed again.
     const fields = [...dialog.querySelectorAll("textarea, input:not([type=search])")].map((field) => [field, field.value]);
-    const isWrittenIn = () => fields.some(([field, value]) => field.value !== value);
+    const isWrittenIn = () => isDraft || fields.some(([field, value]) => field.value !== value);
     function onKey(event) {
       // Esc may also end the composition of an input method, see composer.js.
       const isForPage = !event.isComposing && event.keyCode !== 229 && !event.defaultPrevented;

@@ -31,8 +31,17 @@ export function notify(parlor) {
   const due = new Map();
   const unread = (room) => room?.badges.messages ?? 0;
 
+  /** Whether `known` has the server's list. What was unread before is no news. */
+  let isBegun = false;
+  function begin() {
+    const { rooms = [], isLoaded = false } = parlor.rooms?.snapshot ?? {};
+    isBegun = isLoaded;
+    known = new Map(rooms.map((room) => [room.id, unread(room)]));
+  }
+
   function look() {
     if (!document.hidden || !isNotifying()) return;
+    if (!isBegun) return begin();
     for (const room of parlor.rooms?.snapshot.rooms ?? []) {
       const more = unread(room) > (known.get(room.id) ?? 0);
       known.set(room.id, unread(room));
@@ -77,13 +86,14 @@ export function notify(parlor) {
   }
   function turned() {
     if (!document.hidden) return removeAll();
-    known = new Map((parlor.rooms?.snapshot.rooms ?? []).map((room) => [room.id, unread(room)]));
+    begin();
   }
   turned();
-  document.addEventListener("visibilitychange", turned);
+  // On the window, so that it comes after the listeners of the chat, whose messages are no longer in view.
+  addEventListener("visibilitychange", turned);
   const unsubscribe = parlor.rooms.subscribe(look);
   return () => {
-    document.removeEventListener("visibilitychange", turned);
+    removeEventListener("visibilitychange", turned);
     unsubscribe();
     removeAll();
   };

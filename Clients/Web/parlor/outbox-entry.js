@@ -167,8 +167,8 @@ export class OutboxKeeper {
       isWritten = true;
     } catch (error) {
       const refusal = { code: "not_kept", message: `The change cannot be stored on this device (${error?.message ?? error}).` };
-      // The other entries have an older version in the storage, or are removed.
-      for (const entry of entries) if (!entry.isKept && !entry.isRemoved) entry.refusal = refusal;
+      // Also an entry whose older version is stored: what the person has written since is not.
+      for (const { entry, key } of written) if (!entry.isRemoved && entry.storedAs !== key) entry.refusal = refusal;
     }
     // No other tab has an entry that is new.
     const isNews = ({ isRemoved, revision }) => isRemoved || (isWritten && revision > 0);

@@ -295,7 +295,10 @@ export function attach(parlor: Parlor, window: Window): () => void;
 
 export interface OpenRoom {
   readonly roomId: string;
-  /** How many elements were unseen when the room was opened. It is 0 until that is known, and once it is closed. */
+  /**
+   * How many elements were unseen when the room was opened. It is 0 until that is known, while the room rests, and once it
+   * is closed. `wake()` counts anew.
+   */
   readonly unseenElements: number;
   readonly conversation: Conversation;
   readonly board: Board;

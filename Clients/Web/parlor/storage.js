@@ -37,9 +37,11 @@ const OPEN_TIMEOUT = 3_000;
 export function indexedDBStorage(name = "parlor", factory, platform = browserPlatform()) {
   let opening = null;
   let isGivenUp = false;
+  let wasOpen = false;
 
   function open() {
-    opening ??= within(platform, OPEN_TIMEOUT, "IndexedDB does not answer", begin()).catch((error) => {
+    // Once it was open, it is this person's, and may take its time.
+    opening ??= (wasOpen ? begin() : within(platform, OPEN_TIMEOUT, "IndexedDB does not answer", begin())).catch((error) => {
       isGivenUp ||= error instanceof ClientFailure;
       // After another error a later attempt may succeed, such as when a full private window has space again.
       if (!isGivenUp) opening = null;
@@ -54,11 +56,10 @@ export function indexedDBStorage(name = "parlor", factory, platform = browserPla
       const request = (factory ?? globalThis.indexedDB).open(name, 1);
       request.onupgradeneeded = () => request.result.createObjectStore(STORE);
       request.onerror = () => reject(request.error);
-      // Another tab is deleting the database, and a third one does not close it.
-      request.onblocked = () => reject(ClientFailure.offline("IndexedDB is blocked"));
       request.onsuccess = () => {
         const database = request.result;
         if (isGivenUp) return database.close();
+        wasOpen = true;
         // Another tab wants to delete or upgrade the database. Without this, it would have to wait until this tab is
         // closed.
         database.onversionchange = () => database.close();

@@ -69,14 +69,18 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
         // The system may suspend the app as soon as its delegate has returned, so ask for time before that.
         let time = BackgroundTime()
         Task {
-            await account.enterForeground()
+            // The text is on the device before anything waits for the network.
+            if account.client == nil { await account.enterForeground() }
             do {
                 guard let client = account.client else { throw ClientFailure.signedOut }
                 try await client.reply(reply, in: roomID)
             } catch {
                 await RoomNotifications.showUnsent(reply, in: roomID, because: error.sentence)
             }
-            if UIApplication.shared.applicationState == .background { await account.enterBackground() }
+            await account.client?.start()
+            if UIApplication.shared.applicationState == .background {
+                await account.enterBackground(within: .seconds(15))
+            }
             time.end()
         }
     }

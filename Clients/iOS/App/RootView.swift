@@ -10,7 +10,7 @@ struct RootView: View {
     var body: some View {
         Group {
             switch account.state {
-            case .restoring: ProgressView()
+            case .restoring: Restoring(account: account)
             case .signedOut: SignInScreen(account: account)
             case .signedIn(let client):
                 HomeScreen(account: account, client: client, signOut: signOut).task { await askForNotifications() }
@@ -22,5 +22,21 @@ struct RootView: View {
     /// Signs out here, because the menu disappears with the rooms, and could not show an alert.
     private func signOut() async {
         await $signOutFailure.catching { try await account.signOut() }
+    }
+}
+
+/// What is shown until the stored session could be read.
+private struct Restoring: View {
+    let account: ParlorAccount
+
+    var body: some View {
+        if let failure = account.failure {
+            VStack {
+                FailureLabel(verbatim: failure)
+                Button("Try again") { Task { await account.enterForeground() } }
+            }
+        } else {
+            ProgressView()
+        }
     }
 }

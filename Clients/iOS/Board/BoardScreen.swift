@@ -39,7 +39,7 @@ private struct BoardContent: View {
                 }
                 ToolbarItem(placement: .topBarTrailing) { ClearButton(board: board) }
             }
-            .sheet(item: $draft) { draft in NoteEditor(board: board, draft: draft) }
+            .sheet(item: $draft) { draft in NoteEditor(board: board, draft: draft, drafts: client.drafts) }
     }
 }
 

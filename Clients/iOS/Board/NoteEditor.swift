@@ -5,13 +5,17 @@ import SwiftUI
 struct NoteEditor: View {
     let board: Board
     let draft: NoteDraft
+    let drafts: Drafts
     @State private var text: String
     @Environment(\.dismiss) private var dismiss
 
-    init(board: Board, draft: NoteDraft) {
+    /// - Parameter drafts: keeps what is written until it is saved or cancelled.
+    init(board: Board, draft: NoteDraft, drafts: Drafts) {
         self.board = board
         self.draft = draft
-        _text = State(initialValue: draft.text)
+        self.drafts = drafts
+        let kept = drafts[board.roomID, note: draft.draftID]
+        _text = State(initialValue: kept.isEmpty ? draft.text : kept)
     }
 
     var body: some View {
@@ -25,10 +29,11 @@ struct NoteEditor: View {
                     footer
                 }
             }
+            .onChange(of: text) { _, text in drafts[board.roomID, note: draft.draftID] = text }
             .navigationTitle(draft.itemID == nil ? "New note" : "Edit note")
             .navigationBarTitleDisplayMode(.inline)
             .toolbar {
-                ToolbarItem(placement: .cancellationAction) { Button("Cancel") { dismiss() } }
+                ToolbarItem(placement: .cancellationAction) { Button("Cancel") { end() } }
                 ToolbarItem(placement: .confirmationAction) {
                     Button(isTheirs ? "Replace" : "Save") { save() }.disabled(text.allSatisfy(\.isWhitespace))
                 }
@@ -51,6 +56,11 @@ struct NoteEditor: View {
 
     private func save() {
         // If the room is gone, the text stays, and can be copied.
-        if draft.save(text, on: board) { dismiss() }
+        if draft.save(text, on: board) { end() }
+    }
+
+    private func end() {
+        drafts[board.roomID, note: draft.draftID] = ""
+        dismiss()
     }
 }

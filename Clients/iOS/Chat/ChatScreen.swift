@@ -10,6 +10,7 @@ struct ChatScreen: View {
     @State private var isOnScreen = false
     @State private var isNaming = false
     @State private var failure: String?
+    @State private var selected: String?
     @Environment(\.scenePhase) private var phase
     @Environment(RoomNotifications.self) private var notifications: RoomNotifications?
 
@@ -18,7 +19,7 @@ struct ChatScreen: View {
             if let chat {
                 VStack(spacing: 0) {
                     // The identity changes with the conversation, so a newly opened one has its own scroll position.
-                    MessageList(chat: chat, room: room, drafts: client.drafts, failure: $failure)
+                    MessageList(chat: chat, room: room, drafts: client.drafts, failure: $failure, selected: $selected)
                         .id(ObjectIdentifier(chat.conversation))
                     TypingLine(conversation: chat.conversation, room: room)
                     Composer(conversation: chat.conversation, drafts: client.drafts)
@@ -39,6 +40,7 @@ struct ChatScreen: View {
             }
         }
         .sheet(isPresented: $isNaming) { RoomNameScreen(rooms: client.rooms, room: client.rooms[room.id] ?? room) }
+        .sheet(isPresented: isSelecting) { TextToSelect(text: selected ?? "") }
         .failureAlert("This did not work.", $failure)
         .onAppear { appear() }
         .onDisappear { disappear() }
@@ -49,7 +51,9 @@ struct ChatScreen: View {
     }
 
     /// True while neither another screen, a sheet nor the lock screen covers the messages.
-    private var isRead: Bool { isOnScreen && phase == .active && !isNaming }
+    private var isRead: Bool { isOnScreen && phase == .active && !isNaming && selected == nil }
+
+    private var isSelecting: Binding<Bool> { Binding { selected != nil } set: { if !$0 { selected = nil } } }
 
     private func appear() {
         isOnScreen = true

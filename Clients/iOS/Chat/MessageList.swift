@@ -10,6 +10,7 @@ struct MessageList: View {
     let room: Room
     let drafts: Drafts
     @Binding var failure: String?
+    @Binding var selected: String?
     @Environment(\.calendar) private var calendar
 
     private var conversation: Conversation { chat.conversation }
@@ -23,7 +24,7 @@ struct MessageList: View {
                         MessageRow(
                             item: message.item, sender: sender(of: message.item), isFirstOfDay: message.isFirstOfDay,
                             isFirstUnread: message.id == conversation.firstUnread, chat: chat, drafts: drafts,
-                            failure: $failure)
+                            failure: $failure, selected: $selected)
                     }
                 }
                 .padding()

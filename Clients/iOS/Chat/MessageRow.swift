@@ -11,7 +11,8 @@ struct MessageRow: View {
     let chat: OpenChat
     let drafts: Drafts
     @Binding var failure: String?
-    @State private var isSelecting = false
+    /// The text of which the person selects a part.
+    @Binding var selected: String?
 
     private var isOwn: Bool { item.senderID == chat.conversation.ownID }
 
@@ -44,11 +45,10 @@ struct MessageRow: View {
         .opacity(item.state == .queued ? 0.6 : 1)
         .contextMenu {
             Button("Copy", systemImage: "doc.on.doc") { UIPasteboard.general.string = item.text }
-            Button("Select text", systemImage: "selection.pin.in.out") { isSelecting = true }
+            Button("Select text", systemImage: "selection.pin.in.out") { selected = item.text }
             if isOwn, item.message != nil { DeleteButton(id: item.id, chat: chat, failure: $failure) }
             if item.state == .queued { DiscardButton(id: item.id, conversation: chat.conversation) }
         }
-        .sheet(isPresented: $isSelecting) { TextToSelect(text: item.text) }
         .accessibilityElement(children: .combine)
         .accessibilityLabel(spoken)
     }
@@ -112,6 +112,7 @@ private struct FailedMessage: View {
         guard let text = await conversation.takeBack(id) else { return }
         let draft = drafts[conversation.roomID]
         drafts[conversation.roomID] = draft.isEmpty ? text : "\(text)\n\(draft)"
+        drafts.keepAll()
     }
 }
 
@@ -137,7 +138,7 @@ private struct DeleteButton: View {
 }
 
 /// A message's text, of which a part can be selected. iOS does not offer that in a list's rows.
-private struct TextToSelect: View {
+struct TextToSelect: View {
     let text: String
     @Environment(\.dismiss) private var dismiss
 

@@ -8,6 +8,8 @@ struct NoteDraft: Identifiable {
     /// The note on the board; nil for a new note.
     let itemID: BoardItem.ID?
     let content: JSON
+    /// The name of what is written for it, in `Drafts`.
+    var draftID: String { itemID ?? "new" }
 
     init() { (itemID, content) = (nil, .note("")) }
 

@@ -51,8 +51,7 @@ extension RequestCheck {
     }
 
     init?(_ json: JSONValue) {
-        guard let object = json.object, let before = object["before"]?.string, let subject = object["subject"]?.string,
-            subject.isOneSubject
+        guard let object = json.object, let before = object["before"]?.string, let subject = object["subject"]?.string
         else { return nil }
         // A misspelt value must not allow what the check would deny.
         let whenAway = object["whenAway"]?.string.flatMap(WhenAway.init) ?? .deny

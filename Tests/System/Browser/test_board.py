@@ -473,9 +473,13 @@ def test_a_half_written_note_outlives_a_reload_and_leaving_the_room_until_it_is_
     window.shows(".composer textarea")
     assert window.one(".composer textarea").get_attribute("value") == ""
     assert held() == "half a note"
+    window.shows("dialog .hint", "wrote before")
+    window.shows("dialog .swatch[aria-label=Blue]").click()
     window.press(Keys.ESCAPE)
-    window.lacks("dialog")
-    assert held() == "half a note", "nobody has discarded it"
+    window.shows("dialog .danger", "Discard")
+    window.press(Keys.ESCAPE)
+    window.lacks("dialog .danger")
+    assert window.one("dialog textarea").get_attribute("value") == "half a note", "nobody has discarded it"
     window.one("dialog textarea").send_keys(", and more")
     window.run("location.hash = '#/'")
     window.lacks("dialog")

@@ -424,7 +424,7 @@ window.Notification = class {
 };
 let isHidden = false;
 Object.defineProperty(Document.prototype, "hidden", { get: () => isHidden });
-window.__hide = (is) => { isHidden = is; document.dispatchEvent(new Event("visibilitychange")); };
+window.__hide = (is) => { isHidden = is; document.dispatchEvent(new Event("visibilitychange", { bubbles: true })); };
 """
 SHOWN = "return __notices.filter((one) => !one.isClosed).map(({ title, body }) => `${title}: ${body}`)"
 

@@ -67,12 +67,12 @@ struct ContractsTests {
             #""routes":[{"method":"GET","path":"x","subject":"x.y","needsLogin":true,"answer":"plain"}]"#,
             #""routes":[{"method":"GET","path":"/x","subject":"x.>","needsLogin":true,"answer":"plain"}]"#,
             #""routes":[{"method":"GET","path":"/x","subject":"x.y","needsLogin":true,"answer":"plain","maxBody":-1}]"#,
-            #""socketEvents":[{"event":"x:y","subject":"x.*"}]"#, #""checks":[{"before":"y.do","subject":""}]"#,
+            #""socketEvents":[{"event":"x:y","subject":"x.*"}]"#,
         ])
     func skipped(part: String) throws {
         let json = try JSONValue(parsing: #"{"service":"x",\#(part)}"#)
         let manifest = try #require(Manifest(json))
-        #expect(manifest.routes.isEmpty && manifest.socketEvents.isEmpty && manifest.checks.isEmpty)
+        #expect(manifest.routes.isEmpty && manifest.socketEvents.isEmpty)
         #expect(Manifest.skippedPart(of: json)?.hasPrefix("a part of `") == true)
     }
 

@@ -153,6 +153,7 @@ export default {
   moveHint: "Pfeiltasten verschieben, Umschalt + Pfeile ändern die Größe, Enter öffnet, Entf löscht, F10 geht zu seinen Knöpfen, Bild auf und Bild ab gehen zu anderen Elementen",
   drawHint: "Zum Zeichnen ziehen",
   done: "Fertig",
+  restoredDraft: "Das haben Sie vorher geschrieben. Es ist noch nicht gespeichert.",
   discardAsk: "Geschriebenes verwerfen?",
   discardLead: "Es ist noch nicht gespeichert.",
   cancel: "Abbrechen",

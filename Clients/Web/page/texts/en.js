@@ -155,6 +155,7 @@ export default {
   moveHint: "Arrow keys move, Shift + arrows resize, Enter opens, Delete removes, F10 goes to its buttons, Page up and Page down go to other items",
   drawHint: "Drag to draw",
   done: "Done",
+  restoredDraft: "This is what you wrote before. It is not saved yet.",
   discardAsk: "Discard what you wrote?",
   discardLead: "It has not been saved.",
   cancel: "Cancel",

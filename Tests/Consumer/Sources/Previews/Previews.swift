@@ -10,9 +10,7 @@ struct Previews {
         let (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
         let room = try server.makeRoom(by: ben.id, with: ada.id, name: "Kitchen")
         let device = server.makeDevice()
-        let client = RoomsClient(
-            server: URL(string: "https://chat.example")!, user: ada, tokens: ScriptedTokens(of: ada, on: server),
-            http: device, sockets: device, folder: folder.url)
+        let client = device.makeClient(of: ada, folder: folder.url)
         await client.start()
         for await rooms in ObservedValues({ client.rooms.rooms }) where !rooms.isEmpty {
             guard rooms.map(\.id) == [room], rooms[0].title() == "Kitchen" else { exit(1) }

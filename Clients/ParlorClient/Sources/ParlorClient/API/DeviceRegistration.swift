@@ -58,8 +58,10 @@ final class DeviceRegistration {
             return nil
         } catch {
             let failure = ClientFailure(error)
-            guard failure.isRetryable, failure != .stopped, !Task.isCancelled else { return nil }
+            guard failure != .stopped, !Task.isCancelled else { return nil }
             log.warning(.session, "device not registered", for: failure)
+            // Another connection tries again what the server refuses for good.
+            guard failure.isRetryable else { return nil }
             return backoff.next(random: random(), atLeast: failure.retryAfter)
         }
     }

@@ -40,6 +40,11 @@
             self.lock = lock.map { FileLock(url: $0) }
         }
 
+        /// Creates the store in which ``ParlorAccount`` has the sessions of a server.
+        public init(server: URL, accessGroup: String? = nil, lock: URL? = nil) {
+            self.init(service: server.serverFileName, accessGroup: accessGroup, lock: lock)
+        }
+
         public func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
             guard let lock else { return try body() }
             return try lock.withLock(body)

@@ -97,7 +97,7 @@ public final class ParlorAccount {
 
     private static func standardStore(for server: URL, in folder: URL) -> any SessionStore {
         #if canImport(Darwin)
-            KeychainSessionStore(service: server.serverFileName)
+            KeychainSessionStore(server: server)
         #else
             FileSessionStore(url: folder.appending(path: "session"))
         #endif
@@ -124,6 +124,7 @@ public final class ParlorAccount {
             return restored
         } catch {
             failure = error.localizedDescription
+            settings.log.error(.session, "not restored", for: error)
             throw error
         }
     }
@@ -156,7 +157,7 @@ public final class ParlorAccount {
         // On an error, `failure` has the reason.
         guard (try? restore()) != nil else { return }
         // The server may have ended the session before the launch. Whoever signs in next may be somebody else.
-        guard let client else { return await forgetNotifications() }
+        guard let client else { return await clearNotifications() }
         await client.enterForeground()
     }
 
@@ -219,7 +220,7 @@ public final class ParlorAccount {
     /// ``RoomsClient/unsentCount()`` says how many. The server ends the session as soon as it can be reached.
     ///
     /// - Throws: the error of the file system or the store. The person is signed out all the same. The next launch, or
-    ///   the next sign-in, completes what is left.
+    ///   the next sign-in, deletes what is left. If the store has failed, the next launch may be signed in again.
     public func signOut() async throws {
         let task = signingOut ?? Task { try await signOutOnce() }
         signingOut = task
@@ -249,8 +250,11 @@ public final class ParlorAccount {
         client?.registerDevice(token, environment: environment)
     }
 
-    /// Sets ``roomToOpen`` to the room of a notification that the person has opened.
-    public func open(_ pushed: PushedMessage) { roomToOpen = pushed.roomID }
+    /// Sets ``roomToOpen`` to the room of a notification that the person has opened. Does nothing while nobody is signed in.
+    public func open(_ pushed: PushedMessage) {
+        // While nobody is signed in, it is a notification of the person before.
+        if client != nil || !isRestored { roomToOpen = pushed.roomID }
+    }
 
     /// Sets ``roomToOpen`` to the room of a link to the server's web page, such as
     /// `https://parlor.example/#/room/ID`, or of the same link with a scheme of the app's own.

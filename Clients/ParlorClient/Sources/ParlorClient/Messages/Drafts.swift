@@ -75,8 +75,8 @@ public final class Drafts {
         }
     }
 
-    /// Stores all changes now.
-    func keepAll() {
+    /// Stores all changes now, for example before what they replace is discarded.
+    public func keepAll() {
         keeping?.cancel()
         keeping = nil
         restore()
