@@ -9,7 +9,7 @@ import Observation
 ///
 /// ``items`` has all messages of these rooms from the first shown one on. Rooms with more people are left out.
 ///
-/// ``RoomsClient/openConversation(with:)`` makes one. ``close()`` or its release ends it.
+/// ``RoomsClient/openConversation(with:)`` makes one. ``close()`` ends it, and so does its release, unless it is loading.
 @MainActor
 @Observable
 package final class PersonConversation {
@@ -159,7 +159,7 @@ package final class PersonConversation {
     }
 
     /// The rooms with messages that are not open, latest message first.
-    private var unopened: [Room] { rooms.filter { opened[$0.id] == nil && $0.messagesUpdatedAt != nil } }
+    private var unopened: [Room] { rooms.filter { handles[$0.id] == nil && $0.messagesUpdatedAt != nil } }
 
     /// Returns true unless the wanted messages are all later than those of the room.
     private func isNeeded(_ room: Room) -> Bool {
@@ -314,7 +314,7 @@ package final class PersonConversation {
     package func discard(_ id: Item.ID) async -> Bool { await opened[id.roomID]?.discard(id.itemID) ?? false }
 
     /// Discards a message that is not sent yet, and returns its text, as ``Conversation/takeBack(_:)`` does.
-    public func takeBack(_ id: Item.ID) async -> String? { await opened[id.roomID]?.takeBack(id.itemID) }
+    package func takeBack(_ id: Item.ID) async -> String? { await opened[id.roomID]?.takeBack(id.itemID) }
 
     /// Deletes one of the person's own messages for everyone, as ``Conversation/delete(_:)`` does.
     ///

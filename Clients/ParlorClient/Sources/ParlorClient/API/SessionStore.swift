@@ -41,7 +41,11 @@ public struct KeptSessions: Codable, Equatable, Sendable {
     /// - Returns: nil for nil, and for data that this version cannot decode.
     init?(decoding data: Data?) {
         // `try?`: only the store of a newer version, or damage, has other data.
-        guard let data, let kept = try? JSONDecoder().decode(Self.self, from: data) else { return nil }
+        guard let data else { return nil }
+        guard let kept = try? JSONDecoder().decode(Self.self, from: data) else {
+            ClientLog.system.error(.session, "the stored session cannot be decoded")
+            return nil
+        }
         self = kept
     }
 }

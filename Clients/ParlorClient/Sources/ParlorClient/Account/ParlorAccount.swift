@@ -13,7 +13,7 @@ import Observation
 /// ```
 ///
 /// The session and the person's data stay on the device until ``signOut()``. A session that the server ends leaves the
-/// data: if the same person signs in again, ``client`` continues, and sends what was not sent.
+/// data: if the same person signs in again, ``client`` continues, and sends what was not sent and is not over a day old.
 @MainActor @Observable
 public final class ParlorAccount {
     /// What the app shows.
@@ -233,7 +233,7 @@ public final class ParlorAccount {
         let result: Result<Void, any Error>
         do { result = .success(try await client.signOut()) } catch { result = .failure(error) }
         // A signed-out client cannot be started again, not even for the same person.
-        self.client = nil
+        if self.client === client { self.client = nil }
         await forgetNotifications()
         try result.get()
     }

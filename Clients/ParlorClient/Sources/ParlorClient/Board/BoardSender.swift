@@ -143,7 +143,7 @@ final class BoardSender {
     /// Handles the refusal of an edit whose base is outdated. Returns false if a pause has to come before the next
     /// attempt. A rebased edit is sent again at once.
     private func settleConflict(of operation: BoardOperation) async -> Bool {
-        guard case .edit(let content, _) = operation.change else { return false }
+        guard case .edit(let content, _) = operation.change, !contents.isEnded else { return false }
         await loading.refresh()
         guard let current = contents.state.elements[operation.elementID], loading.failure == nil else {
             contents.change { $0.putBack() }

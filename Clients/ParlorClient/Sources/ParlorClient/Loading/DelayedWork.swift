@@ -6,8 +6,6 @@ final class DelayedWork {
 
     init(_ clock: any ClientClock) { self.clock = clock }
 
-    var isWaiting: Bool { waiting != nil }
-
     /// Runs the work after the pause. Does nothing if work waits already.
     ///
     /// - Parameter work: captures its owner weakly, since the owner keeps this object.

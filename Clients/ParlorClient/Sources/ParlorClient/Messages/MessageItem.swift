@@ -78,7 +78,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         case .pending(let pending):
             switch pending.state {
             case .queued: .queued
-            case .sent: .sending
+            case .sending: .sending
             case .failed(let failure): .failed(failure)
             }
         }

@@ -49,7 +49,7 @@ final class MessageSending {
                 store.setState(message.state, of: message.tempID)
             }
         case .state(let tempID, let state):
-            sentAfter[tempID] = state == .sent ? losses : nil
+            sentAfter[tempID] = state == .sending ? losses : nil
             timeline.change { $0.setState(state, of: tempID) }
         case .stored(let tempID, let message):
             let isOfNow = sentAfter.removeValue(forKey: tempID) == losses

@@ -12,7 +12,7 @@ extension Outbox {
                 await setState(.failed(.tooOld), of: message.tempID, in: roomID)
                 continue
             }
-            await setState(.sent, of: message.tempID, in: roomID)
+            await setState(.sending, of: message.tempID, in: roomID)
             let connection = connections
             let answer = await answer(to: message, in: roomID)
             guard !isStopped else { break }

@@ -175,7 +175,7 @@ package actor Outbox {
     /// - Returns: false if it is being sent, is not in the outbox, or cannot be deleted; false after ``stop()``.
     package func discard(_ tempID: String, in roomID: String) async -> Bool {
         guard !isStopped, let index = index(of: tempID, in: roomID), let entry = queues[roomID]?.entries[index],
-            entry.message.state != .sent
+            entry.message.state != .sending
         else { return false }
         do {
             if entry.isKept { try files.remove(entry, of: roomID) }

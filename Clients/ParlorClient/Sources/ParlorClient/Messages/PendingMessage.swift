@@ -6,7 +6,7 @@ package struct PendingMessage: Hashable, Sendable, Identifiable {
         /// It waits for its turn, or for the connection.
         case queued
         /// It is sent, but not answered yet.
-        case sent
+        case sending
         /// The server refuses it, the disk failed to store or delete it, or it is too old. It stays until it is retried
         /// or discarded.
         case failed(SendFailure)

@@ -2,7 +2,7 @@ import Foundation
 
 /// Opens connections to the server's socket.
 ///
-/// ``WebSocketTransport``, which Linux does not have, ``PollingTransport`` and ``FallbackTransport`` are for apps;
+/// The client uses ``WebSocketTransport``, which Linux does not have, ``PollingTransport`` and ``FallbackTransport``;
 /// `ParlorClientTesting` has one for tests.
 package protocol SocketTransport: Sendable {
     /// Opens a connection.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A source of time. It is passed in, so that an app's tests can advance time instead of waiting.
+/// A source of time. It is passed in, so that tests can advance time instead of waiting.
 package protocol ClientClock: Sendable {
     var now: Date { get }
 

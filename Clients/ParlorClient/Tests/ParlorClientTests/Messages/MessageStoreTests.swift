@@ -190,7 +190,7 @@ struct MessageStoreTests {
     @Test("a message can fail, be retried and be discarded")
     mutating func failing() {
         store.addPending(typed("t"))
-        store.setState(.sent, of: "t")
+        store.setState(.sending, of: "t")
         #expect(store.items[0].state == .sending)
         let reason = SendFailure(code: "invalid_field", message: "too long")
         store.setState(.failed(reason), of: "t")
@@ -206,7 +206,7 @@ struct MessageStoreTests {
         let changes: [(inout MessageStore) -> Void] = [
             { $0.insert(sample(2)) }, { $0.insert(sample(1)) }, { $0.insert(sample(1, text: "other")) },
             { $0.addPending(PendingMessage(tempID: "t", text: "t", createdAt: start)) },
-            { $0.setState(.sent, of: "t") }, { $0.confirm("t", as: sample(3, from: "me")) },
+            { $0.setState(.sending, of: "t") }, { $0.confirm("t", as: sample(3, from: "me")) },
             { $0.markRead(["m3"], by: "ann", at: start) }, { $0.delete("m1") },
             { $0.merge(page([2, 4]), asked: .newest) },
             { $0.addPending(PendingMessage(tempID: "u", text: "u", createdAt: start)) }, { $0.removePending("u") },
@@ -248,7 +248,7 @@ struct MessageStoreTests {
         store.delete("unknown")
         store.markRead(["unknown"], by: "me", at: start)
         store.markRead(["m4"], by: "ann", at: start)  // the sender itself
-        store.setState(.sent, of: "unknown")
+        store.setState(.sending, of: "unknown")
         store.setState(.queued, of: "t")
         store.addPending(typed("t"))
         store.removePending("unknown")

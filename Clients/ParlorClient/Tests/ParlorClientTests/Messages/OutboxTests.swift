@@ -185,7 +185,7 @@ struct OutboxTests {
         await server.answer(call, stored(1, "a"))
         await TestClock.settle()
         var sent = typed("a")
-        sent.state = .sent
+        sent.state = .sending
         #expect(
             changes.all == [.all([sent]), .stored(tempID: "a", sample(1, from: "me", tempID: "a"))])
         await outbox.unfollow(follower, in: "room")
