@@ -11,7 +11,7 @@ struct BoardScreen: View {
 
     var body: some View {
         ZStack {
-            if let board { BoardContent(board: board, room: room) }
+            if let board { BoardContent(board: board, room: room, drafts: client.drafts) }
         }
         .connectionLine(client)
         .navigationTitle("Board")
@@ -27,6 +27,7 @@ struct BoardScreen: View {
 private struct BoardContent: View {
     let board: Board
     let room: Room
+    let drafts: Drafts
     @State private var draft: NoteDraft?
 
     var body: some View {
@@ -39,7 +40,7 @@ private struct BoardContent: View {
                 }
                 ToolbarItem(placement: .topBarTrailing) { ClearButton(board: board) }
             }
-            .sheet(item: $draft) { draft in NoteEditor(board: board, draft: draft, drafts: client.drafts) }
+            .sheet(item: $draft) { draft in NoteEditor(board: board, draft: draft, drafts: drafts) }
     }
 }
 

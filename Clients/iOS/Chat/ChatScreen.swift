@@ -10,7 +10,8 @@ struct ChatScreen: View {
     @State private var isOnScreen = false
     @State private var isNaming = false
     @State private var failure: String?
-    @State private var selected: String?
+    /// The message of whose text the person selects a part.
+    @State private var selected: MessageItem?
     @Environment(\.scenePhase) private var phase
     @Environment(RoomNotifications.self) private var notifications: RoomNotifications?
 
@@ -40,7 +41,7 @@ struct ChatScreen: View {
             }
         }
         .sheet(isPresented: $isNaming) { RoomNameScreen(rooms: client.rooms, room: client.rooms[room.id] ?? room) }
-        .sheet(isPresented: isSelecting) { TextToSelect(text: selected ?? "") }
+        .sheet(item: $selected) { TextToSelect(text: $0.text) }
         .failureAlert("This did not work.", $failure)
         .onAppear { appear() }
         .onDisappear { disappear() }
@@ -52,8 +53,6 @@ struct ChatScreen: View {
 
     /// True while neither another screen, a sheet nor the lock screen covers the messages.
     private var isRead: Bool { isOnScreen && phase == .active && !isNaming && selected == nil }
-
-    private var isSelecting: Binding<Bool> { Binding { selected != nil } set: { if !$0 { selected = nil } } }
 
     private func appear() {
         isOnScreen = true

@@ -10,7 +10,7 @@ struct MessageList: View {
     let room: Room
     let drafts: Drafts
     @Binding var failure: String?
-    @Binding var selected: String?
+    @Binding var selected: MessageItem?
     @Environment(\.calendar) private var calendar
 
     private var conversation: Conversation { chat.conversation }

@@ -11,8 +11,7 @@ struct MessageRow: View {
     let chat: OpenChat
     let drafts: Drafts
     @Binding var failure: String?
-    /// The text of which the person selects a part.
-    @Binding var selected: String?
+    @Binding var selected: MessageItem?
 
     private var isOwn: Bool { item.senderID == chat.conversation.ownID }
 
@@ -45,7 +44,7 @@ struct MessageRow: View {
         .opacity(item.state == .queued ? 0.6 : 1)
         .contextMenu {
             Button("Copy", systemImage: "doc.on.doc") { UIPasteboard.general.string = item.text }
-            Button("Select text", systemImage: "selection.pin.in.out") { selected = item.text }
+            Button("Select text", systemImage: "selection.pin.in.out") { selected = item }
             if isOwn, item.message != nil { DeleteButton(id: item.id, chat: chat, failure: $failure) }
             if item.state == .queued { DiscardButton(id: item.id, conversation: chat.conversation) }
         }

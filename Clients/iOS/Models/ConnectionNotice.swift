@@ -18,9 +18,10 @@ final class ConnectionNotice {
 
     /// Nil while there is nothing to say.
     private(set) var state: State?
-    @ObservationIgnored private let clock: any ClientClock
+    @ObservationIgnored private let sleep: (Duration) async throws -> Void
 
-    init(clock: any ClientClock = SystemClock()) { self.clock = clock }
+    /// - Parameter sleep: waits, until the task is cancelled; for tests.
+    init(sleep: @escaping (Duration) async throws -> Void = { try await Task.sleep(for: $0) }) { self.sleep = sleep }
 
     /// Takes the client's state. Cancel the call when the state changes again.
     func follow(_ connection: RoomsClient.Connection) async {
@@ -32,7 +33,7 @@ final class ConnectionNotice {
         case .connecting:
             guard state == nil else { return }
             // Cancelled if the state changes first.
-            do { try await clock.sleep(for: Self.patience) } catch { return }
+            do { try await sleep(Self.patience) } catch { return }
             state = .connecting
         }
     }

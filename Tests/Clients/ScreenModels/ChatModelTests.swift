@@ -98,7 +98,7 @@ struct ConnectionNoticeTests {
     private let clock = TestClock()
     private let notice: ConnectionNotice
 
-    init() { notice = ConnectionNotice(clock: clock) }
+    init() { notice = ConnectionNotice { [clock] in try await clock.sleep(for: $0) } }
 
     @Test("a connection that is made within a second is not mentioned, a slower one is")
     func patience() async {

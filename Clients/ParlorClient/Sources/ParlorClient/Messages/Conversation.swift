@@ -89,8 +89,8 @@ public final class Conversation {
     ///     nil if unknown.
     ///   - isBehind: false if the socket is connected and `SocketUpdate.recovered` has already arrived.
     package init(
-        roomID: String, ownID: String, participantIDs: Set<String>? = nil, isBehind: Bool = false, backing: MessageBacking,
-        settings: Settings = Settings()
+        roomID: String, ownID: String, participantIDs: Set<String>? = nil, isBehind: Bool = false,
+        backing: MessageBacking, settings: Settings = Settings()
     ) {
         self.roomID = roomID
         self.ownID = ownID

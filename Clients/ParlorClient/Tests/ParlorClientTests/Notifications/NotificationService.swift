@@ -12,7 +12,7 @@ nonisolated func makeSessionStore() -> KeychainSessionStore {
     // This is nil if the target does not have the app group.
     let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.com.example.chat")!
     return KeychainSessionStore(
-        service: "parlor.example", accessGroup: "ABCDE12345.com.example.chat",
+        server: URL(string: "https://parlor.example")!, accessGroup: "ABCDE12345.com.example.chat",
         lock: group.appending(path: "session.lock"))
 }
 

@@ -51,7 +51,7 @@
 
     /// A keychain in which nobody is signed in.
     struct KeychainSessionStore: SessionStore {
-        init(service: String, account: String = "session", accessGroup: String? = nil, lock: URL? = nil) {}
+        init(server: URL, accessGroup: String? = nil, lock: URL? = nil) {}
 
         func load() -> KeptSessions { KeptSessions() }
         func save(_ sessions: KeptSessions) {}
