@@ -24,10 +24,7 @@ final class ChatHarness {
         (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
         roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
         device = server.makeDevice()
-        client = RoomsClient(
-            server: try #require(URL(string: "http://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder.url
-        )
+        client = device.makeClient(of: ada, folder: folder.url)
         let stream: AsyncStream<Key>
         (stream, keys) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)  // a test has few keys
         let app = ChatApp(client, StatusLine(client), on: display, clock: clock)

@@ -9,10 +9,7 @@ extension ScriptedServer {
     @MainActor
     func connectedClient(of person: Person, clock: TestClock, folder: TemporaryFolder) async throws -> RoomsClient {
         let device = makeDevice()
-        let client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: person,
-            tokens: ScriptedTokens(of: person, on: self), http: device, sockets: device, clock: clock,
-            folder: folder.url)
+        let client = device.makeClient(of: person, folder: folder.url)
         await client.start()
         await until { client.connection == .connected && client.rooms.isLoaded }
         return client

@@ -25,9 +25,20 @@ extension ScriptedDevice {
     public func makeClient(
         of person: Person, folder: URL, settings: RoomsClient.Settings = RoomsClient.Settings()
     ) -> RoomsClient {
+        makeClient(of: person, folder: folder, tokens: nil, settings: settings)
+    }
+
+    /// Makes a client with other parts than the device's network and tokens that never expire.
+    @MainActor
+    package func makeClient(
+        of person: Person, folder: URL, tokens: (any TokenProvider)? = nil, http: (any HTTPTransport)? = nil,
+        sockets: (any SocketTransport)? = nil, paths: (any NetworkPaths)? = nil,
+        settings: RoomsClient.Settings = RoomsClient.Settings()
+    ) -> RoomsClient {
         RoomsClient(
-            server: Self.address, user: person, tokens: ScriptedTokens(of: person, on: server), http: self,
-            sockets: self, clock: server.clock, folder: folder, settings: settings)
+            server: Self.address, user: person, tokens: tokens ?? ScriptedTokens(of: person, on: server),
+            http: http ?? self, sockets: sockets ?? self, clock: server.clock, folder: folder, paths: paths,
+            settings: settings)
     }
 
     /// It is never contacted, because the device is the network.

@@ -36,13 +36,13 @@ struct ClientLogTests {
     private func makeClient(tokens: SessionTokens? = nil, sockets: (any SocketTransport)? = nil) throws -> RoomsClient {
         var settings = RoomsClient.Settings()
         settings.log = entries.log
-        return RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: try tokens
-                ?? SessionTokens(
-                    try server.makeSession(of: ada), accounts: AccountsAPI(transport: device), clock: clock,
-                    log: entries.log, onChange: { _ in }),
-            http: device, sockets: sockets ?? device, clock: clock, folder: temporary.url, settings: settings)
+        let tokens =
+            try tokens
+            ?? SessionTokens(
+                try server.makeSession(of: ada), accounts: AccountsAPI(transport: device), clock: clock,
+                log: entries.log, onChange: { _ in })
+        return device.makeClient(
+            of: ada, folder: temporary.url, tokens: tokens, sockets: sockets, settings: settings)
     }
 
     private func connect(_ client: RoomsClient) async {

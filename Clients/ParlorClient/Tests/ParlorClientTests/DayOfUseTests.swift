@@ -35,10 +35,7 @@ struct DayOfUseTests {
         if !isCached { settings.messageLimit = 0 }
         // The day before, every room was opened once.
         for opening in 0...12 {
-            let client = RoomsClient(
-                server: try #require(URL(string: "https://chat.example")), user: ada,
-                tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
-                folder: temporary.url, settings: settings)
+            let client = device.makeClient(of: ada, folder: temporary.url, settings: settings)
             try await connect(client)
             let entered = opening == 0 ? rooms : (0..<6).map { rooms[(opening + $0 * 3) % rooms.count] }
             for (number, room) in entered.enumerated() {

@@ -246,7 +246,7 @@ private final class FreshRun {
         home = try AdasDevice()
         self.seed = seed
         random = SeededGenerator(seed: seed)
-        client = try home.makeClient()
+        client = home.makeClient()
         rooms = [home.roomID]
         for _ in 0..<2 { rooms.append(try home.server.makeRoom(by: home.ben.id, with: home.ada.id)) }
     }
@@ -276,7 +276,7 @@ private final class FreshRun {
                 if Bool.random(using: &random) { await leave() }
                 await client.stop()
                 open = nil
-                client = try home.makeClient()
+                client = home.makeClient()
                 await start()
             }
             if Bool.random(using: &random) {

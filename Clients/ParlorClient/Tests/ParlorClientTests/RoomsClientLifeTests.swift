@@ -8,51 +8,30 @@ import Testing
 @MainActor
 @Suite("RoomsClient: the app's life cycle", .timeLimit(.minutes(1)))
 struct RoomsClientLifeTests {
-    private let clock = TestClock()
-    private let server: ScriptedServer
-    private let (ada, ben): (Person, Person)
-    private let roomID: String
-    private let device: ScriptedDevice
+    private let home: AdasDevice
     private let client: RoomsClient
-    private let temporary = TemporaryFolder()
-    private var folder: URL { temporary.url }
 
     init() throws {
-        server = ScriptedServer(clock: clock)
-        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
-        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
-        device = server.makeDevice()
-        client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
-            folder: temporary.url)
-    }
-
-    /// Connects, and opens the room.
-    private func openedRoom() async throws -> Conversation {
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.openConversation(try #require(client.rooms[roomID]))
-        await lookUntil { conversation.isVerified }
-        return conversation
+        home = try AdasDevice()
+        client = home.makeClient()
     }
 
     /// Connects, opens a room, and reads a message in it.
     private func readMessage() async throws {
-        let conversation = try await openedRoom()
-        try server.post("Hello", in: roomID, by: ben.id)
+        let conversation = try await home.openRoom(with: client)
+        try home.server.post("Hello", in: home.roomID, by: home.ben.id)
         await lookUntil { conversation.items.count == 1 }
         conversation.noteVisible(conversation.items)
         await TestClock.settle()
-        await clock.advance(by: .milliseconds(500))
+        await home.clock.advance(by: .milliseconds(500))
     }
 
     @Test("going to the background sends receipts, then disconnects; the foreground reconnects")
     func background() async throws {
         try await readMessage()
         #expect(await client.enterBackground() == .settled)
-        #expect(device.requests.contains("messages:mark-read"))
-        #expect(device.socketCount == 0)
+        #expect(home.device.requests.contains("messages:mark-read"))
+        #expect(home.device.socketCount == 0)
         await lookUntil { client.connection == .idle }
         await client.enterForeground()
         await lookUntil { client.connection == .connected }
@@ -62,14 +41,14 @@ struct RoomsClientLifeTests {
     @Test("going to the background does not disconnect if the app comes back before it is done")
     func backAgain() async throws {
         try await readMessage()
-        device.holdAcks()
+        home.device.holdAcks()
         let background = Task { await client.enterBackground() }
-        await lookUntil { device.requests.contains("messages:mark-read") }
+        await lookUntil { home.device.requests.contains("messages:mark-read") }
         await client.enterForeground()
-        device.release()
+        home.device.release()
         #expect(await background.value == .overtaken)
         await TestClock.settle()
-        #expect(device.socketCount == 1)
+        #expect(home.device.socketCount == 1)
         #expect(client.connection == .connected)
         await client.stop()
     }
@@ -77,54 +56,53 @@ struct RoomsClientLifeTests {
     @Test("on a dead network, the app is in the background after its time limit")
     func deadNetwork() async throws {
         try await readMessage()
-        device.holdAcks()
-        device.delayAnswers(by: .seconds(30))
+        home.device.holdAcks()
+        home.device.delayAnswers(by: .seconds(30))
         let background = Task { await client.enterBackground(within: .seconds(3)) }
-        await lookUntil { device.requests.contains("messages:mark-read") }
-        await clock.advance(by: .seconds(3))
+        await lookUntil { home.device.requests.contains("messages:mark-read") }
+        await home.clock.advance(by: .seconds(3))
         #expect(await background.value == .outOfTime(unsent: 1))
-        #expect(device.socketCount == 0)
+        #expect(home.device.socketCount == 0)
         await lookUntil { client.connection == .idle }
     }
 
     @Test("after going to the background nothing is sent, also if there was not enough time")
     func quietAfterwards() async throws {
-        let conversation = try await openedRoom()
-        device.setAirplaneMode(true)
+        let conversation = try await home.openRoom(with: client)
+        home.device.setAirplaneMode(true)
         conversation.send("Later")
         let background = Task { await client.enterBackground(within: .seconds(3)) }
         await TestClock.settle()
-        await clock.advance(by: .seconds(3))
+        await home.clock.advance(by: .seconds(3))
         #expect(await background.value == .outOfTime(unsent: 1))
-        device.setAirplaneMode(false)
-        let before = device.requests
-        await clock.advance(by: .seconds(120))
+        home.device.setAirplaneMode(false)
+        let before = home.device.requests
+        await home.clock.advance(by: .seconds(120))
         await TestClock.settle()
-        #expect(device.requests == before)
+        #expect(home.device.requests == before)
         await client.enterForeground()
-        await lookUntil { server.texts(in: roomID) == ["Later"] }
+        await lookUntil { home.server.texts(in: home.roomID) == ["Later"] }
         await client.stop()
     }
 
     @Test("after a stop, going to the background sends nothing, and returns the number of unsent messages")
     func backgroundWhenStopped() async throws {
-        let conversation = try await openedRoom()
+        let conversation = try await home.openRoom(with: client)
         await client.stop()
         conversation.send("Later")
         #expect(await client.enterBackground() == .waiting(unsent: 1))
-        #expect(server.texts(in: roomID) == [])
+        #expect(home.server.texts(in: home.roomID) == [])
     }
 
     @Test("what is not sent is counted: messages, and changes of boards, also those of boards that are closed")
     func unsent() async throws {
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        await home.connect(client)
         #expect(try await client.unsentCount() == 0)
-        let room = try #require(client.rooms[roomID])
+        let room = try #require(client.rooms[home.roomID])
         let opened = client.open(room)
         let (conversation, board) = (opened.conversation, opened.board)
         await lookUntil { conversation.isVerified && board.isVerified }
-        device.setAirplaneMode(true)
+        home.device.setAirplaneMode(true)
         conversation.send("Later")
         board.create(type: "note", content: [:])
         board.create(type: "note", content: [:])
@@ -135,13 +113,10 @@ struct RoomsClientLifeTests {
 
     @Test("messages that cannot be counted are not counted as none")
     func uncountable() async throws {
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        await home.connect(client)
         // A file in the place of the folder cannot be listed.
-        try Data().write(to: folder.appending(path: "outbox"))
-        let next = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
+        try Data().write(to: home.temporary.url.appending(path: "outbox"))
+        let next = home.makeClient()
         await #expect(throws: (any Error).self) { try await next.unsentCount() }
         #expect(await next.enterBackground() == .waiting(unsent: nil))
         await client.stop()
@@ -149,10 +124,9 @@ struct RoomsClientLifeTests {
 
     @Test("a message that the server refuses is counted as waiting")
     func backgroundWithRefused() async throws {
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.openConversation(try #require(client.rooms[roomID]))
-        server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
+        await home.connect(client)
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
+        home.server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
         conversation.send("Never")
         #expect(await client.enterBackground() == .waiting(unsent: 1))
         await client.stop()
@@ -166,22 +140,22 @@ struct RoomsClientLifeTests {
         await starting.value
         try await ending.value
         await TestClock.settle()
-        #expect(device.socketCount == 0)
+        #expect(home.device.socketCount == 0)
         #expect(client.connection == .idle)
     }
 
     @Test("signing out does not wait for the network, and leaves nothing on the device")
     func signingOut() async throws {
         try await readMessage()
-        device.holdAcks()
-        device.delayAnswers(by: .seconds(30))
-        client.openConversation(try #require(client.rooms[roomID])).send("never sent")
+        home.device.holdAcks()
+        home.device.delayAnswers(by: .seconds(30))
+        client.openConversation(try #require(client.rooms[home.roomID])).send("never sent")
         await TestClock.settle()
         try await client.signOut()
-        #expect(!device.requests.contains("messages:mark-read"))
-        #expect(device.socketCount == 0)
-        device.release()
-        device.delayAnswers(by: .zero)
+        #expect(!home.device.requests.contains("messages:mark-read"))
+        #expect(home.device.socketCount == 0)
+        home.device.release()
+        home.device.delayAnswers(by: .zero)
         await expectNoTrace()
     }
 
@@ -196,81 +170,74 @@ struct RoomsClientLifeTests {
 
     @Test("a sign-out that cannot be stored throws, and still leaves nothing on the device")
     func lockedStore() async throws {
-        let client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: LockedTokens(tokens: ScriptedTokens(of: ada, on: server)), http: device, sockets: device,
-            clock: clock, folder: folder)
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let client = home.makeClient(tokens: LockedTokens(tokens: ScriptedTokens(of: home.ada, on: home.server)))
+        await home.connect(client)
         await #expect(throws: CocoaError.self) { try await client.signOut() }
         await expectNoTrace()
     }
 
     @Test("what an interrupted sign-out left is never sent nor shown, also if the disk refuses to delete it")
     func interruptedSignOut() async throws {
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.openConversation(try #require(client.rooms[roomID]))
+        await home.connect(client)
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         await client.stop()
         conversation.send("signed out of")
         #expect(await client.enterBackground() == .waiting(unsent: 1))
         // An app that ends in the middle of a sign-out leaves this file.
-        try Data().write(to: folder.appending(path: "signed-out"))
-        let next = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
+        try Data().write(to: home.temporary.url.appending(path: "signed-out"))
+        let next = home.makeClient()
         // A tap on a notification may open the room before the start.
-        let opened = try await next.open(roomID: roomID)
+        let opened = try await next.open(roomID: home.roomID)
         let board = opened.board
         #expect(next.rooms.rooms.isEmpty)
         await lookUntil { board.keepFailure != nil }
-        await clock.advance(by: .seconds(60))
+        await home.clock.advance(by: .seconds(60))
         await #expect(throws: ClientFailure.self) { try await next.unsentCount() }
-        #expect(opened.conversation.items.isEmpty && server.texts(in: roomID) == [])
+        #expect(opened.conversation.items.isEmpty && home.server.texts(in: home.roomID) == [])
         next.removeFile = { url in
             guard url.lastPathComponent != "outbox" else { throw CocoaError(.fileWriteNoPermission) }
             try FileManager.default.removeItem(at: url)
         }
         for begin in [{ await next.start() }, { await next.enterForeground() }] {
-            let requests = device.requests
+            let requests = home.device.requests
             await begin()
-            for _ in 0..<5 { await clock.advance(by: .seconds(60)) }
+            for _ in 0..<5 { await home.clock.advance(by: .seconds(60)) }
             guard case .ended(let failure) = next.connection else {
                 Issue.record("it is \(next.connection)")
                 continue
             }
             #expect(failure.code == "not_forgotten")
-            #expect(next.rooms.rooms.isEmpty && device.requests == requests)
-            _ = try await next.open(roomID: roomID)
+            #expect(next.rooms.rooms.isEmpty && home.device.requests == requests)
+            _ = try await next.open(roomID: home.roomID)
         }
-        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        let left = try FileManager.default.contentsOfDirectory(atPath: home.temporary.url.path).sorted()
         #expect(left == ["outbox", "signed-out"], "all that can be deleted is")
         next.removeFile = { try FileManager.default.removeItem(at: $0) }
         await next.start()
         await lookUntil { next.connection == .connected && next.rooms.isLoaded }
-        await clock.advance(by: .seconds(60))
-        #expect(server.texts(in: roomID) == [] && opened.conversation.items.isEmpty)
+        await home.clock.advance(by: .seconds(60))
+        #expect(home.server.texts(in: home.roomID) == [] && opened.conversation.items.isEmpty)
         #expect(try await next.unsentCount() == 0)
         opened.conversation.send("signed in again")
         await lookUntil { opened.conversation.items.map(\.state) == [.stored] }
-        #expect(server.texts(in: roomID) == ["signed in again"])
+        #expect(home.server.texts(in: home.roomID) == ["signed in again"])
         await next.stop()
     }
 
     /// Expects that nothing is sent or stored in the minute after the sign-out.
     private func expectNoTrace() async {
-        for _ in 0..<60 { await clock.advance(by: .seconds(1)) }
-        #expect(device.socketCount == 0)
+        for _ in 0..<60 { await home.clock.advance(by: .seconds(1)) }
+        #expect(home.device.socketCount == 0)
         #expect(client.connection == .idle)
-        #expect(!device.requests.contains { $0.contains("read") })
-        let kept = try? FileManager.default.subpathsOfDirectory(atPath: folder.path)
+        #expect(!home.device.requests.contains { $0.contains("read") })
+        let kept = try? FileManager.default.subpathsOfDirectory(atPath: home.temporary.url.path)
         #expect(kept ?? [] == [], "no folder is as good")
     }
 
     @Test("during and after a sign-out, no room is opened, and nothing connects", arguments: 0..<20)
     func signedOut(turns: Int) async throws {
         try await readMessage()
-        let room = try #require(client.rooms[roomID])
+        let room = try #require(client.rooms[home.roomID])
         let signingOut = Task { try await client.signOut() }
         for _ in 0...turns { await Task.yield() }
         func begin() async {
@@ -285,22 +252,22 @@ struct RoomsClientLifeTests {
         try await signingOut.value
         await begin()
         await client.start()
-        #expect(!device.requests.contains("message:send"))
+        #expect(!home.device.requests.contains("message:send"))
         await expectNoTrace()
     }
 
     @Test("after a stop, nothing is sent until the next start, which sends what waits")
     func stopped() async throws {
         try await readMessage()
-        let conversation = client.openConversation(try #require(client.rooms[roomID]))
-        device.setAirplaneMode(true)
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
+        home.device.setAirplaneMode(true)
         conversation.send("Later")
-        await clock.advance(by: .seconds(5))
+        await home.clock.advance(by: .seconds(5))
         await client.stop()
-        device.setAirplaneMode(false)
-        let asked = device.requests.count
-        await clock.advance(by: .seconds(120))
-        #expect(device.requests.dropFirst(asked) == [])
+        home.device.setAirplaneMode(false)
+        let asked = home.device.requests.count
+        await home.clock.advance(by: .seconds(120))
+        #expect(home.device.requests.dropFirst(asked) == [])
         await client.start()
         await lookUntil { conversation.items.last?.seq != nil && conversation.items.count == 2 }
         await client.stop()
@@ -309,14 +276,14 @@ struct RoomsClientLifeTests {
     @Test("in the background, typed messages are on the disk, and receipts of a closed room are sent")
     func backgroundAtOnce() async throws {
         try await readMessage()
-        let conversation = client.openConversation(try #require(client.rooms[roomID]))
-        device.holdAcks()
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
+        home.device.holdAcks()
         for number in 0..<50 { conversation.send("\(number)") }
         for _ in 0..<2 { await client.close(conversation) }
         let background = Task { await client.enterBackground() }
-        await lookUntil { device.requests.contains("messages:mark-read") }
+        await lookUntil { home.device.requests.contains("messages:mark-read") }
         #expect(try await client.outbox.unsentCount() == 50)
-        device.release()
+        home.device.release()
         // `enterBackground` also waits for the messages, because after it the system may end the app at any time.
         #expect(await background.value == .settled)
         #expect(try await client.outbox.unsentCount() == 0)
@@ -324,7 +291,7 @@ struct RoomsClientLifeTests {
 
     @Test("unsent messages that could not be read are read with the next connection, which clears the failure")
     func lockedDevice() async throws {
-        let outbox = folder.appending(path: "outbox")
+        let outbox = home.temporary.url.appending(path: "outbox")
         let locked = outbox.appending(path: "locked%2F1.json")
         // A folder in the place of a file cannot be read, just as a locked file cannot.
         try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
@@ -334,9 +301,9 @@ struct RoomsClientLifeTests {
         #expect(client.outboxFailure != nil)
         try FileManager.default.removeItem(at: locked)
         try Data("{".utf8).write(to: outbox.appending(path: "broken%2F1.json"))
-        device.dropSockets()
+        home.device.dropSockets()
         await lookUntil { client.connection != .connected }
-        await clock.advance(by: .seconds(1))
+        await home.clock.advance(by: .seconds(1))
         await lookUntil { client.connection == .connected }
         await lookUntil { client.outboxFailure == nil && client.setAside.count == 1 }
         await client.stop()
@@ -344,24 +311,24 @@ struct RoomsClientLifeTests {
 
     @Test("unsent messages that were unreadable are read with a message typed offline, which clears the failure")
     func unlockedOffline() async throws {
-        let outbox = folder.appending(path: "outbox")
+        let outbox = home.temporary.url.appending(path: "outbox")
         let locked = outbox.appending(path: "locked%2F1.json")
         // A folder in the place of a file cannot be read, just as a locked file cannot.
         try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
-        device.setAirplaneMode(true)
+        home.device.setAirplaneMode(true)
         await client.start()
         #expect(client.outboxFailure != nil)
         try FileManager.default.removeItem(at: locked)
         try Data("{".utf8).write(to: outbox.appending(path: "broken%2F1.json"))
-        let message = PendingMessage(tempID: "t", text: "Hello", createdAt: clock.now)
-        try await client.outbox.append(message, in: roomID)
+        let message = PendingMessage(tempID: "t", text: "Hello", createdAt: home.clock.now)
+        try await client.outbox.append(message, in: home.roomID)
         await lookUntil { client.outboxFailure == nil && client.setAside.count == 1 }
         await client.stop()
     }
 
     @Test("in the foreground without a network, the connection is waiting and has the reason")
     func waiting() async throws {
-        device.setAirplaneMode(true)
+        home.device.setAirplaneMode(true)
         await client.start()
         await lookUntil { client.connection != .idle && client.connection != .connecting }
         await client.enterForeground()

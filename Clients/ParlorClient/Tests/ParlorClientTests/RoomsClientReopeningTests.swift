@@ -73,7 +73,7 @@ struct RoomsClientReopeningTests {
         await lookUntil { conversation.items.count == 1 }
         await client.enterBackground()
         home.device.setAirplaneMode(true)
-        let next = try home.makeClient()
+        let next = home.makeClient()
         await next.rooms.showKept()
         #expect(next.rooms[home.roomID]?.lastMessage?.text == "Just now")
         #expect(next.rooms[home.roomID]?.badges.messages == 1)
@@ -86,7 +86,7 @@ struct RoomsClientReopeningTests {
         await lookUntil { client.rooms[made] != nil }
         await home.clock.advance(by: .seconds(1))
         await lookUntil { client.rooms.keeping == nil }
-        let next = try home.makeClient()
+        let next = home.makeClient()
         await next.rooms.showKept()
         #expect(next.rooms[made] != nil)
         await client.stop()

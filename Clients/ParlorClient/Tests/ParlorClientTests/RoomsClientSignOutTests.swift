@@ -24,17 +24,15 @@ struct RoomsClientSignOutTests {
             try server.makeSession(of: ada), accounts: AccountsAPI(transport: device), clock: clock, onChange: { _ in })
     }
 
-    private func makeClient(http: any HTTPTransport) throws -> RoomsClient {
-        RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada, tokens: tokens, http: http,
-            sockets: device, clock: clock, folder: temporary.url)
+    private func makeClient(http: any HTTPTransport) -> RoomsClient {
+        device.makeClient(of: ada, folder: temporary.url, tokens: tokens, http: http)
     }
 
     @Test(
         "a repeated sign-out deletes what is left, and signs nobody out who has signed in since",
         arguments: [false, true])
     func repeated(isSamePerson: Bool) async throws {
-        let client = try makeClient(http: device)
+        let client = makeClient(http: device)
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
         client.removeFile = { _ in throw CocoaError(.fileWriteNoPermission) }
@@ -57,7 +55,7 @@ struct RoomsClientSignOutTests {
         let refusal = #"{"error":{"code":"unauthenticated","message":"No.","requestId":"r"}}"#
         // A second request would make the test fail.
         let http = ScriptedHTTP([.answer("GET /api/users/me", refusal, status: 401, gate: gate)])
-        let client = try makeClient(http: http)
+        let client = makeClient(http: http)
         let asking = Task { try await client.api.me() }
         await gate.isReached()
         try await client.signOut()
@@ -69,7 +67,7 @@ struct RoomsClientSignOutTests {
 
     @Test("a stopped client has no token while somebody else is signed in, and has one once its person is again")
     func somebodyElse() async throws {
-        let client = try makeClient(http: device)
+        let client = makeClient(http: device)
         await tokens.use(try server.makeSession(of: ben))
         await #expect(throws: ClientFailure.signedOut) { try await client.api.me() }
         await client.start()
@@ -97,9 +95,7 @@ struct RoomsClientSignOutTests {
     @Test("a sign-out that an app's own tokens could not store is tried again by the next, and only by that")
     func ownTokens() async throws {
         let tokens = FailingTokens()
-        let client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada, tokens: tokens, http: device,
-            sockets: device, clock: clock, folder: temporary.url)
+        let client = device.makeClient(of: ada, folder: temporary.url, tokens: tokens)
         await #expect(throws: CocoaError.self) { try await client.signOut() }
         try await client.signOut()
         try await client.signOut()
@@ -124,9 +120,7 @@ struct RoomsClientSignOutTests {
         let store = FullStore()
         let tokens = try SessionTokens(keptIn: store, accounts: AccountsAPI(transport: device), clock: clock)
         await tokens.use(try server.makeSession(of: ada))
-        let client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada, tokens: tokens, http: device,
-            sockets: device, clock: clock, folder: temporary.url)
+        let client = device.makeClient(of: ada, folder: temporary.url, tokens: tokens)
         store.isFull.withLock { $0 = true }
         await #expect(throws: CocoaError.self) { try await client.signOut() }
         let next = try server.makeSession(of: ada)
@@ -139,7 +133,7 @@ struct RoomsClientSignOutTests {
 
     @Test("a sign-out of a client whose person is not signed in ends nobody's session")
     func notSignedIn() async throws {
-        let client = try makeClient(http: device)
+        let client = makeClient(http: device)
         let his = try server.makeSession(of: ben)
         await tokens.use(his)
         try await client.signOut()

@@ -24,17 +24,14 @@ struct RoomsClientTests {
 
     private func makeClient(
         on device: ScriptedDevice, sockets: (any SocketTransport)? = nil, _ settings: RoomsClient.Settings = .init()
-    ) throws -> RoomsClient {
-        RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: sockets ?? device, clock: clock,
-            folder: folder, settings: settings)
+    ) -> RoomsClient {
+        device.makeClient(of: ada, folder: folder, sockets: sockets, settings: settings)
     }
 
     @Test("after a start, rooms appear, an event moves and counts one, and opening it shows its messages")
     func journey() async throws {
         let device = server.makeDevice()
-        let client = try makeClient(on: device)
+        let client = makeClient(on: device)
         let other = try server.makeRoom(by: ben.id, with: ada.id, name: "Trips")
         await client.start()
         await until { client.connection == .connected && client.rooms.isLoaded }
@@ -63,7 +60,7 @@ struct RoomsClientTests {
     @Test("a room closed as soon as it is opened is not joined; reopened, it is joined once")
     func closedAtOnce() async throws {
         let device = server.makeDevice()
-        let client = try makeClient(on: device)
+        let client = makeClient(on: device)
         await client.start()
         await until { client.connection == .connected && client.rooms.isLoaded }
         let room = try #require(client.rooms[roomID])
@@ -88,7 +85,7 @@ struct RoomsClientTests {
     @Test("the conversation and files of a room that is gone are removed")
     func goneRoom() async throws {
         let device = server.makeDevice()
-        let client = try makeClient(on: device)
+        let client = makeClient(on: device)
         try server.post("Hello", in: roomID, by: ben.id)
         await client.start()
         await until { client.connection == .connected && client.rooms.isLoaded }
@@ -113,7 +110,7 @@ struct RoomsClientTests {
     func offline() async throws {
         let device = server.makeDevice()
         device.setAirplaneMode(true)
-        let client = try makeClient(on: device)
+        let client = makeClient(on: device)
         await client.start()
         await until { if case .waiting = client.connection { true } else { false } }
         let room = Room(
@@ -127,7 +124,7 @@ struct RoomsClientTests {
         await client.stop()
 
         device.setAirplaneMode(false)
-        let again = try makeClient(on: device)
+        let again = makeClient(on: device)
         await again.start()
         await lookUntil { server.texts(in: roomID).count >= 3 }
         #expect(server.texts(in: roomID) == ["number 1", "number 2", "number 3"])
@@ -138,7 +135,7 @@ struct RoomsClientTests {
     @Test("a start fetches all rooms twice: at once, and after the missed events")
     func asks() async throws {
         let device = server.makeDevice()
-        let client = try makeClient(on: device)
+        let client = makeClient(on: device)
         await client.start()
         await until { client.connection == .connected && client.rooms.isLoaded }
         await clock.advance(by: .seconds(60))
@@ -152,7 +149,7 @@ struct RoomsClientTests {
 
     @Test("without sockets, rooms are still loaded")
     func withoutSockets() async throws {
-        let client = try makeClient(on: server.makeDevice(), sockets: NoSockets())
+        let client = makeClient(on: server.makeDevice(), sockets: NoSockets())
         await client.start()
         await until { client.rooms.isLoaded }
         #expect(client.rooms.rooms.map(\.id) == [roomID])
@@ -162,14 +159,14 @@ struct RoomsClientTests {
     @Test("an offline start shows the cached rooms and the failure, until the server answers")
     func offlineStart() async throws {
         let device = server.makeDevice()
-        let client = try makeClient(on: device)
+        let client = makeClient(on: device)
         await client.start()
         await until { client.rooms.isLoaded }
         await TestClock.settle()
         await client.stop()
 
         device.setAirplaneMode(true)
-        let again = try makeClient(on: device)
+        let again = makeClient(on: device)
         await again.start()
         await until { again.rooms.failure != nil }
         #expect(again.rooms.rooms.map(\.id) == [roomID])
@@ -193,7 +190,7 @@ struct RoomsClientTests {
         settings.receipts.pause = .milliseconds(100)
         for number in 1...5 { try server.post("\(number)", in: roomID, by: number < 3 ? ada.id : ben.id) }
         let device = server.makeDevice()
-        let client = try makeClient(on: device, settings)
+        let client = makeClient(on: device, settings)
         #expect(client.rooms.order == .content)
         await client.start()
         await until { client.connection == .connected && client.rooms.isLoaded }

@@ -151,7 +151,7 @@ struct RoomsClientUpkeepTests {
     @Test("a better network is used at once")
     func paths() async throws {
         let paths = ScriptedPaths()
-        let client = try home.makeClient(paths: paths)
+        let client = home.makeClient(paths: paths)
         home.device.setAirplaneMode(true)
         await client.start()
         await lookUntil { if case .waiting = client.connection { true } else { false } }

@@ -9,41 +9,28 @@ import Testing
 @MainActor
 @Suite("Board: moves", .timeLimit(.minutes(1)))
 struct BoardMoveTests {
-    private let clock = TestClock()
-    private let server: ScriptedServer
-    private let ada: Person
-    private let roomID: String
+    private let home: AdasDevice
     private let elementID: String
-    private let device: ScriptedDevice
     private let client: RoomsClient
-    private let temporary = TemporaryFolder()
 
     init() throws {
-        server = ScriptedServer(clock: clock)
-        ada = server.addPerson("ada")
-        let ben = server.addPerson("ben")
-        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
-        elementID = try server.addElement(in: roomID, by: ben.id)
-        device = server.makeDevice()
-        client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
-            folder: temporary.url)
+        home = try AdasDevice()
+        elementID = try home.server.addElement(in: home.roomID, by: home.ben.id)
+        client = home.makeClient()
     }
 
     private func openBoard() async throws -> Board {
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let board = client.openBoard(of: client.openConversation(try #require(client.rooms[roomID])))
+        await home.connect(client)
+        let board = client.openBoard(of: client.openConversation(try #require(client.rooms[home.roomID])))
         await lookUntil { board.isVerified && board.items.count == 1 }
         return board
     }
 
-    private var path: String { "/api/rooms/\(roomID)/elements/\(elementID)" }
-    private var patches: Int { device.requests.count { $0 == "PATCH \(path)" } }
+    private var path: String { "/api/rooms/\(home.roomID)/elements/\(elementID)" }
+    private var patches: Int { home.device.requests.count { $0 == "PATCH \(path)" } }
 
     private func stored() async throws -> [BoardOperation.Change] {
-        try await client.boardFiles.read(roomID).operations.map(\.change)
+        try await client.boardFiles.read(home.roomID).operations.map(\.change)
     }
 
     @Test("the positions of a drag are shown at once; after a pause the latest is sent, in one request")
@@ -56,7 +43,7 @@ struct BoardMoveTests {
         }
         #expect(patches == 0)
         #expect(try await stored() == [], "nothing is written either")
-        await clock.advance(by: BoardSender.movePause)
+        await home.clock.advance(by: BoardSender.movePause)
         await lookUntil { board.unsentCount == 0 }
         #expect(patches == 1)
         #expect(board[elementID]?.element.position == .init(x: 20, y: 0))
@@ -75,7 +62,7 @@ struct BoardMoveTests {
         board.move(elementID, to: .init(x: 2, y: 2))
         board.delete(elementID)
         await lookUntil { board.unsentCount == 0 }
-        #expect(device.requests.last { $0.hasSuffix(path) } == "DELETE \(path)")
+        #expect(home.device.requests.last { $0.hasSuffix(path) } == "DELETE \(path)")
         await client.stop()
     }
 
@@ -114,14 +101,14 @@ struct BoardMoveTests {
     @Test("the positions of a drag without a connection are written once in a pause")
     func offline() async throws {
         let board = try await openBoard()
-        device.setAirplaneMode(true)
+        home.device.setAirplaneMode(true)
         board.move(elementID, to: .init(x: 1, y: 0))
-        await clock.advance(by: BoardSender.movePause)
+        await home.clock.advance(by: BoardSender.movePause)
         await lookUntil { (try? await stored()) == [.move(.init(x: 1, y: 0))] }
         for x in 2...20 { board.move(elementID, to: .init(x: Double(x), y: 0)) }
         await TestClock.settle()
         #expect(try await stored() == [.move(.init(x: 1, y: 0))])
-        await clock.advance(by: BoardSender.movePause)
+        await home.clock.advance(by: BoardSender.movePause)
         await lookUntil { (try? await stored()) == [.move(.init(x: 20, y: 0))] }
         await client.stop()
     }
@@ -129,9 +116,9 @@ struct BoardMoveTests {
     @Test("a move that the server refuses because of a version has failed, and is not repeated by itself")
     func versionConflict() async throws {
         let board = try await openBoard()
-        server.refuseNext("PATCH \(path)", with: Refusal(code: "version_conflict", message: "No.", status: 409))
+        home.server.refuseNext("PATCH \(path)", with: Refusal(code: "version_conflict", message: "No.", status: 409))
         board.move(elementID, to: .init(x: 1, y: 1))
-        await clock.advance(by: BoardSender.movePause)
+        await home.clock.advance(by: BoardSender.movePause)
         await lookUntil { board[elementID]?.state != .saving }
         #expect(board[elementID]?.state == .failed(SendFailure(code: "version_conflict", message: "No.")))
         #expect(patches == 1)

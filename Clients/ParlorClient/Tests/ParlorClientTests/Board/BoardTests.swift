@@ -32,16 +32,13 @@ struct BoardTests {
         roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
     }
 
-    private func makeClient(_ person: Person, on device: ScriptedDevice) throws -> RoomsClient {
-        RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: person,
-            tokens: ScriptedTokens(of: person, on: server), http: device, sockets: device, clock: clock,
-            folder: folders.url.appending(path: person.id))
+    private func makeClient(_ person: Person, on device: ScriptedDevice) -> RoomsClient {
+        device.makeClient(of: person, folder: folders.url.appending(path: person.id))
     }
 
     private func seat(of person: Person) async throws -> Seat {
         let device = server.makeDevice()
-        let client = try makeClient(person, on: device)
+        let client = makeClient(person, on: device)
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
         let board = client.openBoard(of: client.openConversation(try #require(client.rooms[roomID])))
@@ -108,7 +105,7 @@ struct BoardTests {
     @Test("a board whose fetch failed is fetched again, also on the same connection")
     func fetchedAgain() async throws {
         let device = server.makeDevice()
-        let client = try makeClient(ada, on: device)
+        let client = makeClient(ada, on: device)
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded && !client.isBehind }
         let refusal = Refusal(code: "internal_error", message: "Out of order.", isRetryable: true)
@@ -296,7 +293,7 @@ struct BoardTests {
         await hers.client.stop()
 
         let device = server.makeDevice()
-        let again = try makeClient(ada, on: device)
+        let again = makeClient(ada, on: device)
         #expect(try await again.unsentCount() == hers.board.unsentCount, "they are counted before the start")
         #expect(device.requests.isEmpty)
         await again.start()

@@ -22,19 +22,40 @@ struct AdasDevice {
         device = server.makeDevice()
     }
 
-    func makeClient(paths: (any NetworkPaths)? = nil) throws -> RoomsClient {
-        RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
-            folder: temporary.url, paths: paths)
+    /// Returns a client of Ada on this device. Another client is the next launch of her app.
+    func makeClient(
+        tokens: (any TokenProvider)? = nil, http: (any HTTPTransport)? = nil, sockets: (any SocketTransport)? = nil,
+        paths: (any NetworkPaths)? = nil
+    ) -> RoomsClient {
+        device.makeClient(
+            of: ada, folder: temporary.url, tokens: tokens, http: http, sockets: sockets, paths: paths)
+    }
+
+    /// Returns tokens of a session that can expire and end.
+    func makeTokens() throws -> SessionTokens {
+        SessionTokens(
+            try server.makeSession(of: ada), accounts: AccountsAPI(transport: device), clock: clock, onChange: { _ in })
     }
 
     /// Returns a client that is connected and has loaded the rooms.
     func connected() async throws -> RoomsClient {
-        let client = try makeClient()
+        let client = makeClient()
+        await connect(client)
+        return client
+    }
+
+    /// Starts a client, and returns when it is connected and has loaded the rooms.
+    func connect(_ client: RoomsClient) async {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
         await TestClock.settle()
-        return client
+    }
+
+    /// Connects a client, and opens the room with it.
+    func openRoom(with client: RoomsClient) async throws -> Conversation {
+        await connect(client)
+        let conversation = client.openConversation(try #require(client.rooms[roomID]))
+        await lookUntil { conversation.isVerified }
+        return conversation
     }
 }

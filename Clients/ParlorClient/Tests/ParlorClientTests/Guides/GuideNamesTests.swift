@@ -21,10 +21,7 @@ struct GuideNamesTests {
         try server.addElement(in: room, by: ada.id)
         try server.addElement(in: room, by: bob.id)
         let phone = server.makeDevice()
-        client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: phone, sockets: phone, clock: clock,
-            folder: folder.url)
+        client = phone.makeClient(of: ada, folder: folder.url)
     }
 
     private func start() async {

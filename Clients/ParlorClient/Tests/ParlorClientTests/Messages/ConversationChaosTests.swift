@@ -34,7 +34,6 @@ final class ChaosRun {
     private let (ada, bob): (Person, Person)
     private let room: Room
     private let phone: ScriptedDevice
-    private let address: URL
     private var random: SeededGenerator
     private var client: RoomsClient
     private var conversation: Conversation
@@ -56,19 +55,9 @@ final class ChaosRun {
             id: roomID, displayName: "Plans", createdBy: ada.id, createdAt: clock.now, updatedAt: clock.now,
             lastActivityAt: clock.now, participants: people)
         phone = server.makeDevice()
-        address = try #require(URL(string: "https://chat.example"))
-        client = Self.makeClient(of: ada, on: server, phone, at: address, clock, temporary.url)
+        client = phone.makeClient(of: ada, folder: temporary.url)
         conversation = client.openConversation(room)
         phone.start(Chaos(), seed: seed)
-    }
-
-    private static func makeClient(
-        of person: Person, on server: ScriptedServer, _ phone: ScriptedDevice, at address: URL, _ clock: TestClock,
-        _ folder: URL
-    ) -> RoomsClient {
-        RoomsClient(
-            server: address, user: person, tokens: ScriptedTokens(of: person, on: server), http: phone, sockets: phone,
-            clock: clock, folder: folder)
     }
 
     func go() async {
@@ -140,7 +129,7 @@ final class ChaosRun {
         await lookUntil { conversation.sending.unkept.isEmpty }
         await client.outbox.stop()
         await client.stop()
-        client = Self.makeClient(of: ada, on: server, phone, at: address, clock, folder)
+        client = phone.makeClient(of: ada, folder: folder)
         isOpen = true
         conversation = client.openConversation(room)
         await client.start()

@@ -60,7 +60,7 @@ struct PersonConversationTests {
         await opened(first).close()
         await first.enterBackground()
         home.device.setAirplaneMode(true)
-        let client = try home.makeClient()
+        let client = home.makeClient()
         await client.start()
         return (client, client.openConversation(with: home.ben))
     }

@@ -27,10 +27,7 @@ struct ScriptedPluginTests {
         (ada, ben, cy) = (server.addPerson("ada"), server.addPerson("ben"), server.addPerson("cy"))
         roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
         device = server.makeDevice()
-        client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
-            folder: temporary.url)
+        client = device.makeClient(of: ada, folder: temporary.url)
     }
 
     private func start() async {

@@ -8,54 +8,34 @@ import Testing
 @MainActor
 @Suite("The list of rooms: messages that are not sent", .timeLimit(.minutes(1)))
 struct FailedMessagesTests {
-    private let clock = TestClock()
-    private let server: ScriptedServer
-    private let roomID: String
-    private let device: ScriptedDevice
-    private let ada: Person
-    private let temporary = TemporaryFolder()
+    private let home: AdasDevice
 
-    init() throws {
-        server = ScriptedServer(clock: clock)
-        ada = server.addPerson("ada")
-        roomID = try server.makeRoom(by: ada.id, with: server.addPerson("ben").id)
-        device = server.makeDevice()
-    }
-
-    private func makeClient() throws -> RoomsClient {
-        RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
-            folder: temporary.url)
-    }
+    init() throws { home = try AdasDevice() }
 
     /// Starts the client, and sends a message that the server refuses after its room was closed.
     private func clientWithFailure(sending texts: [String] = ["Never"]) async throws -> RoomsClient {
-        let client = try makeClient()
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.openConversation(try #require(client.rooms[roomID]))
-        await lookUntil { conversation.isVerified }
-        server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
-        device.setAirplaneMode(true)
+        let client = home.makeClient()
+        let conversation = try await home.openRoom(with: client)
+        home.server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
+        home.device.setAirplaneMode(true)
         for text in texts { conversation.send(text) }
         await lookUntil { conversation.items.count == texts.count }
         await client.close(conversation)
         #expect(client.rooms.failedRoomIDs.isEmpty)
-        device.setAirplaneMode(false)
+        home.device.setAirplaneMode(false)
         await client.enterForeground()
         await lookUntil { !client.rooms.failedRoomIDs.isEmpty }
-        #expect(client.rooms.failedRoomIDs == [roomID])
+        #expect(client.rooms.failedRoomIDs == [home.roomID])
         return client
     }
 
     @Test("a room that is closed tells of a refused message, also after a restart, until it is sent again")
     func retried() async throws {
         await (try clientWithFailure()).stop()
-        let client = try makeClient()
+        let client = home.makeClient()
         await client.start()
-        await lookUntil { client.rooms.isLoaded && client.rooms.failedRoomIDs == [roomID] }
-        let conversation = client.openConversation(try #require(client.rooms[roomID]))
+        await lookUntil { client.rooms.isLoaded && client.rooms.failedRoomIDs == [home.roomID] }
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.items.count == 1 }
         await conversation.retry(try #require(conversation.items.first).id)
         await lookUntil { client.rooms.failedRoomIDs.isEmpty }
@@ -66,7 +46,7 @@ struct FailedMessagesTests {
     @Test("a discarded message is no failure any more")
     func discarded() async throws {
         let client = try await clientWithFailure()
-        let conversation = client.openConversation(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.items.count == 1 }
         #expect(await conversation.discard(try #require(conversation.items.first).id))
         await lookUntil { client.rooms.failedRoomIDs.isEmpty }
@@ -75,12 +55,12 @@ struct FailedMessagesTests {
 
     @Test("a room with two failed messages is a failure until the last one is discarded")
     func two() async throws {
-        server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
+        home.server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
         let client = try await clientWithFailure(sending: ["Never", "Never again"])
-        let conversation = client.openConversation(try #require(client.rooms[roomID]))
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.items.filter { $0.state.hasFailed }.count == 2 }
         for (index, item) in conversation.items.enumerated() {
-            #expect(client.rooms.failedRoomIDs == [roomID], "after \(index) of them")
+            #expect(client.rooms.failedRoomIDs == [home.roomID], "after \(index) of them")
             #expect(await conversation.discard(item.id))
         }
         await lookUntil { client.rooms.failedRoomIDs.isEmpty }
@@ -90,16 +70,16 @@ struct FailedMessagesTests {
     @Test("a room that the person has lost has no failure")
     func lost() async throws {
         let client = try await clientWithFailure()
-        await client.forget(roomID)
+        await client.forget(home.roomID)
         await lookUntil { client.rooms.failedRoomIDs.isEmpty }
         await client.stop()
     }
 
     @Test("failures that arrive late do not replace newer ones")
     func late() throws {
-        let list = RoomList(for: ada.id, from: FakeRoomServer(), clock: clock)
+        let list = RoomList(for: home.ada.id, from: FakeRoomServer(), clock: home.clock)
         list.take(FailedRooms(ids: [], version: 2))
-        list.take(FailedRooms(ids: [roomID], version: 1))
+        list.take(FailedRooms(ids: [home.roomID], version: 1))
         #expect(list.failedRoomIDs.isEmpty)
     }
 

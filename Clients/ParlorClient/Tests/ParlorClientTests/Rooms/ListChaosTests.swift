@@ -18,10 +18,7 @@ struct ListChaosTests {
         var rooms = try (0..<3).map { _ in try server.makeRoom(by: ada.id, with: bob.id) }
         let foreign = try server.makeRoom(by: bob.id, with: eve.id)
         let phone = server.makeDevice()
-        let client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: phone, sockets: phone, clock: clock,
-            folder: folder.url)
+        let client = phone.makeClient(of: ada, folder: folder.url)
         let list = client.rooms
         await client.start()
         var chaos = Chaos.none

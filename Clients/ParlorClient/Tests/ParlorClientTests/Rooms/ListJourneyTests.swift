@@ -16,10 +16,7 @@ struct ListJourneyTests {
         let (ada, bob) = (server.addPerson("ada"), server.addPerson("bob"))
         let room = try server.makeRoom(by: ada.id, with: bob.id)
         let phone = server.makeDevice()
-        let client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: phone, sockets: phone, clock: clock,
-            folder: folder.url)
+        let client = phone.makeClient(of: ada, folder: folder.url)
         let list = client.rooms
         await client.start()
         await until { list.rooms.count == 1 && list.isLoaded }

@@ -21,10 +21,7 @@ struct ListOnServerTests {
         (ada, bob) = (server.addPerson("ada"), server.addPerson("bob"))
         room = try server.makeRoom(by: ada.id, with: bob.id)
         phone = server.makeDevice()
-        client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: phone, sockets: phone, clock: clock,
-            folder: folder.url)
+        client = phone.makeClient(of: ada, folder: folder.url)
     }
 
     /// Connects and loads the list, and lets so much time pass that later events are surely not part of that answer.
