@@ -21,7 +21,7 @@ final class ChatPrompt {
     var isMessage: Bool { !input.isEmpty && !input.isCommand }
 
     /// True while the notice comes before who is typing: a question is open, or the message is too long.
-    var needsNotice: Bool { asked != nil || (isMessage && MessageText.count(of: message) > MessageText.limit) }
+    var needsNotice: Bool { asked != nil || (isMessage && left < 0) }
 
     /// The typed text as it is sent. One that begins with two slashes is sent with one of them.
     private var message: String { input.text.hasPrefix("//") ? String(input.text.dropFirst()) : input.text }
@@ -33,16 +33,19 @@ final class ChatPrompt {
     /// - Returns: false if the input line does not use the key.
     func press(_ key: Key) -> Bool {
         guard input.press(key) else { return false }
-        notice = isMessage ? Self.count(of: message) : ""
+        notice = isMessage ? remaining : ""
         return true
     }
 
     /// Puts a text into the empty input.
     func write(_ text: String) { input.press(.paste(text)) }
 
-    /// Returns how many characters are left, or too many; empty if there is much room.
-    private static func count(of message: String) -> String {
-        let left = MessageText.limit - MessageText.count(of: message)
+    /// How many more characters the message may have; below zero if it is too long.
+    private var left: Int { MessageText.limit - MessageText.count(of: message) }
+
+    /// Says how many characters are left, or too many; empty if there is much room.
+    private var remaining: String {
+        let left = left
         guard left < 400 else { return "" }
         let characters = abs(left) == 1 ? "1 character" : "\(abs(left)) characters"
         return left < 0 ? "\(characters) too many. The message is not sent." : "\(characters) left"
@@ -56,9 +59,7 @@ final class ChatPrompt {
     ///   - send: sends a message; false if it cannot be sent. It then stays in the input.
     func enter(help: String, begin: (_ command: String, _ argument: String) -> Bool, send: (String) -> Bool) {
         guard input.isCommand else {
-            let text = message
-            let isTooLong = MessageText.count(of: text) > MessageText.limit
-            if isTooLong { notice = Self.count(of: text) } else if send(text) { _ = input.take() }
+            if left < 0 { notice = remaining } else if send(message) { _ = input.take() }
             return
         }
         let words = input.text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
@@ -104,17 +105,18 @@ final class ChatPrompt {
     /// Puts the text of a failed message back into the input, before what is typed there.
     ///
     /// - Parameters:
-    ///   - text: nil if no message has failed.
-    ///   - discard: removes the message; false if it cannot be removed, for example because it is being sent.
-    func takeBack(_ text: String?, discard: @escaping @MainActor () async -> Bool) {
-        guard let text else {
+    ///   - failed: nil if no message has failed.
+    ///   - take: discards the message, and returns its text; nil if it cannot be discarded, for example because it is
+    ///     being sent.
+    func takeBack<ID>(_ failed: ID?, _ take: @escaping @MainActor (ID) async -> String?) {
+        guard let failed else {
             notice = "Nothing has failed."
             return
         }
         run {
-            guard await discard() else { return "The message is being sent." }
+            guard let text = await take(failed) else { return "The message is being sent." }
             self.input.putBack(text.hasPrefix("/") ? "/\(text)" : text)
-            return Self.count(of: self.message)
+            return self.remaining
         }
     }
 

@@ -119,7 +119,7 @@ final class PersonController {
         case "discard": prompt.settle(failed) { [chat] in await chat.discard($0) }
         case "edit":
             let last = chat.items.last { $0.item.isFailed }
-            prompt.takeBack(last?.item.text) { [chat] in if let last { await chat.discard(last.id) } else { false } }
+            prompt.takeBack(last?.id) { [chat] in await chat.takeBack($0) }
         case "delete":
             let last = chat.items.last { $0.item.senderID == client.user.id && $0.item.message != nil }
             guard let last else {

@@ -23,9 +23,7 @@ extension RoomController {
             (boardTop, prompt.notice) = (0, "")
         case "edit" where argument.isEmpty:
             let last = conversation.items.last(where: \.isFailed)
-            prompt.takeBack(last?.text) { [conversation] in
-                if let last { await conversation.discard(last.id) } else { false }
-            }
+            prompt.takeBack(last?.id) { [conversation] in await conversation.takeBack($0) }
         case "edit", "remove":
             let words = argument.split(separator: " ", maxSplits: 1).map(String.init)
             prompt.notice = changeElement(

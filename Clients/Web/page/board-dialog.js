@@ -19,7 +19,7 @@ export function swatches(kind, chosen, choose) {
  * @param isDraft whether `content` has what was written before, and not saved. @param keep runs with the fields, as they are
  * typed, at each change.
  */
-export function itemDialog(type, content, { isNew = false, isDraft = false, isSaved = async () => true, keep }) {
+export function itemDialog(type, content, { isNew, isDraft, isSaved, keep }) {
   const action = isNew ? t("add") : t("save");
   return openDialog(t(type), (close) => {
     const problem = h("p", { class: "problem", role: "alert", hidden: true });

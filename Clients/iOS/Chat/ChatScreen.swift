@@ -7,7 +7,6 @@ struct ChatScreen: View {
     let room: Room
     @State private var opened: OpenRoom?
     @State private var chat: OpenChat?
-    @State private var isOnScreen = false
     @State private var isNaming = false
     @State private var failure: String?
     /// The message of whose text the person selects a part.
@@ -52,10 +51,9 @@ struct ChatScreen: View {
     }
 
     /// True while neither another screen, a sheet nor the lock screen covers the messages.
-    private var isRead: Bool { isOnScreen && phase == .active && !isNaming && selected == nil }
+    private var isRead: Bool { opened != nil && phase == .active && !isNaming && selected == nil }
 
     private func appear() {
-        isOnScreen = true
         let room = client.open(room)
         opened = room
         guard chat?.conversation !== room.conversation else { return }
@@ -66,7 +64,6 @@ struct ChatScreen: View {
 
     /// Closes the room. This also happens when the board covers the chat; the board keeps the room open.
     private func disappear() {
-        isOnScreen = false
         opened = nil
         notifications?.noteHidden(room.id)
     }

@@ -14,7 +14,7 @@ import Synchronization
 package final class RequestChecks: Sendable {
     private enum Verdict: Sendable {
         case allowed
-        /// `badCode` is the code that the check gave instead, if no client may get that.
+        /// `badCode` is the code and the status that the check gave instead, for the log, if no client may get them.
         case denied(ServiceError, badCode: String? = nil)
         /// There is no valid reply.
         case unanswered(reason: String)

@@ -102,8 +102,7 @@ struct ContributionClient: Sendable {
         do throws(ServiceError) {
             return try Reply(payload)
         } catch {
-            let isMalformed = error == .noReply || payload.json["error"]?.object?.refusedCode != nil
-            if isMalformed {
+            if error == .noReply || payload.json["error"]?.object?.refusedCode != nil {
                 faults.note(error, reading: payload, on: subject, context)
             } else if !error.code.isRetryable || error.code == .internal {
                 faults.note(.noFields, "\(error.code.rawValue): \(error.message.prefix(64))", on: subject, context)

@@ -23,7 +23,7 @@ struct BoardModelTests {
         let ada = server.addPerson("ada")
         ben = server.addPerson("ben")
         roomID = try server.makeRoom(by: ada.id, with: ben.id)
-        client = try await server.connectedClient(of: ada, clock: clock, folder: folder)
+        client = await server.connectedClient(of: ada, folder: folder)
         let opened = client.open(try #require(client.rooms[roomID]))
         let board = opened.board
         await until { board.isVerified }

@@ -21,7 +21,7 @@ struct ChatModelTests {
         server = ScriptedServer(clock: clock)
         (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
         roomID = try server.makeRoom(by: ada.id, with: ben.id)
-        client = try await server.connectedClient(of: ada, clock: clock, folder: folder)
+        client = await server.connectedClient(of: ada, folder: folder)
     }
 
     private var calendar: Calendar {

@@ -21,7 +21,7 @@ struct ReadingAreaTests {
         let roomID = try server.makeRoom(by: ada.id, with: ben.id)
         try server.post("Hello", in: roomID, by: ben.id)
         try server.post("Are you there?", in: roomID, by: ben.id)
-        client = try await server.connectedClient(of: ada, clock: clock, folder: folder)
+        client = await server.connectedClient(of: ada, folder: folder)
         let conversation = client.openConversation(try #require(client.rooms[roomID]))
         await until { conversation.isVerified && !conversation.isLoading }
         self.conversation = conversation

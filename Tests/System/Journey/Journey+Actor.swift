@@ -36,8 +36,6 @@ extension Journey {
         MainActor.preconditionIsolated("deleteElement")
         _ = try await api.clear(room.id)
         MainActor.preconditionIsolated("clear")
-        _ = try await api.syncSnapshot()
-        MainActor.preconditionIsolated("syncSnapshot")
         let answer: JSON = try await api.call("GET", ["api", "rooms", room.id])
         MainActor.preconditionIsolated("call")
         guard case .object = answer else { throw Failed(description: "a room is not an object") }

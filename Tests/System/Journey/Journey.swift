@@ -111,7 +111,9 @@ struct Journey {
         let accounts = AccountsAPI(transport: network)
         let session = try await accounts.register(
             username: "\(name)-\(UUID().uuidString.prefix(8))", password: "correct horse")
-        let tokens = SessionTokens(session, accounts: accounts) { _ in }
+        let store = FileSessionStore(url: folder.appending(path: "\(session.user.id)-session"))
+        let tokens = try SessionTokens(keptIn: store, accounts: accounts)
+        await tokens.use(session)
         return try await start(session, tokens, network)
     }
 

@@ -3,8 +3,7 @@ extension RoomsClient {
     /// session.
     ///
     /// It does not wait for the server. The tokens ask the server to end the session as soon as the server can be
-    /// reached. With a ``SessionStore`` they do so even after a restart of the app. ``SessionTokens/settleEnding()``
-    /// waits for that. The end of the session also ends the notifications to this device. Unsent read receipts are
+    /// reached, also after a restart of the app. ``SessionTokens/settleEnding()`` waits for that. The end of the session also ends the notifications to this device. Unsent read receipts are
     /// discarded.
     ///
     /// It is final: this client never connects or stores anything again, and rooms that are opened later stay empty.

@@ -39,8 +39,8 @@ struct ClientLogTests {
         let tokens =
             try tokens
             ?? SessionTokens(
-                try server.makeSession(of: ada), accounts: AccountsAPI(transport: device), clock: clock,
-                log: entries.log, onChange: { _ in })
+                keptIn: MemorySessionStore(try server.makeSession(of: ada)), accounts: AccountsAPI(transport: device),
+                clock: clock, log: entries.log)
         return device.makeClient(
             of: ada, folder: temporary.url, tokens: tokens, sockets: sockets, settings: settings)
     }
@@ -130,8 +130,9 @@ struct ClientLogTests {
     @Test("no entry has a text, a name, an element's content or a token")
     func discreet() async throws {
         let session = try server.makeSession(of: ada)
-        let tokens = SessionTokens(
-            session, accounts: AccountsAPI(transport: device), clock: clock, log: entries.log, onChange: { _ in })
+        let tokens = try SessionTokens(
+            keptIn: MemorySessionStore(session), accounts: AccountsAPI(transport: device), clock: clock,
+            log: entries.log)
         let client = try makeClient(tokens: tokens)
         await connect(client)
         let conversation = client.openConversation(try #require(client.rooms[roomID]))

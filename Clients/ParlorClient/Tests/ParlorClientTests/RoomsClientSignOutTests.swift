@@ -20,8 +20,9 @@ struct RoomsClientSignOutTests {
         server = ScriptedServer(clock: clock)
         (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
         device = server.makeDevice()
-        tokens = SessionTokens(
-            try server.makeSession(of: ada), accounts: AccountsAPI(transport: device), clock: clock, onChange: { _ in })
+        tokens = try SessionTokens(
+            keptIn: MemorySessionStore(try server.makeSession(of: ada)), accounts: AccountsAPI(transport: device),
+            clock: clock)
     }
 
     private func makeClient(http: any HTTPTransport) -> RoomsClient {

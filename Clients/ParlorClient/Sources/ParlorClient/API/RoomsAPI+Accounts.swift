@@ -6,12 +6,6 @@ extension RoomsAPI {
         try await value(of: try HTTPRequest("GET", to: ["users", "me"]))
     }
 
-    /// Ends the session that the refresh token belongs to.
-    package func logOut(refreshToken: String) async throws {
-        try await perform(
-            try HTTPRequest("POST", to: ["auth", "logout"], body: ["refreshToken": .string(refreshToken)]))
-    }
-
     /// Returns a page of the people who share no room with the caller, sorted by username.
     ///
     /// - Parameters:

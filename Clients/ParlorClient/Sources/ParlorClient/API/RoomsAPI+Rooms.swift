@@ -25,8 +25,7 @@ package struct RoomAnswer: Equatable, Sendable {
 }
 
 extension RoomsAPI {
-    /// Returns the caller's rooms in this order. Here and in ``SyncSnapshot``, the `name` of an unnamed room is empty
-    /// instead of nil.
+    /// Returns the caller's rooms in this order.
     package func myRooms(sortedBy order: RoomOrder = .activity) async throws -> RoomListing {
         let request = try HTTPRequest("GET", to: ["rooms", "my-rooms"], query: [("sort", order.rawValue)])
         let envelope = try await envelope([Room].self, of: request)

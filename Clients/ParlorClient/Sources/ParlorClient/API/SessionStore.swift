@@ -119,25 +119,3 @@ public struct FileSessionStore: SessionStore {
         try RoomFiles.force(url.deletingLastPathComponent())
     }
 }
-
-/// The store for an app that stores the current session itself. Sessions that the server still has to end are lost with
-/// the process.
-struct ClosureSessionStore: SessionStore {
-    let onChange: @Sendable (Session?) -> Void
-    private let saved: Guarded<Session?>
-
-    init(_ session: Session?, onChange: @escaping @Sendable (Session?) -> Void) {
-        self.onChange = onChange
-        saved = Guarded(session)
-    }
-
-    func load() -> KeptSessions { KeptSessions(current: saved.withLock { $0 }) }
-
-    func save(_ sessions: KeptSessions) {
-        let hasChanged = saved.withLock { saved in
-            defer { saved = sessions.current }
-            return saved != sessions.current
-        }
-        if hasChanged { onChange(sessions.current) }
-    }
-}

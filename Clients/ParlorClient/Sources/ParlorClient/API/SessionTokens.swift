@@ -71,31 +71,6 @@ package actor SessionTokens: TokenProvider {
         Task { await endSessions() }
     }
 
-    /// Continues with a session that the app stores itself. A sign-out that has not reached the server is then lost
-    /// with the process; a ``SessionStore`` prevents that.
-    ///
-    /// - Parameters:
-    ///   - session: the stored session; nil if nobody is signed in.
-    ///   - onChange: stores a session, for example in the keychain, before it returns. It gets each new
-    ///     session before its token is used, the session with its attempt id before each refresh, and nil at
-    ///     the end.
-    package init(
-        _ session: Session? = nil, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
-        log: ClientLog = .system,
-        makeAttemptID: @escaping @Sendable () -> String = { UUID().uuidString },
-        onChange: @escaping @Sendable (Session?) -> Void
-    ) {
-        kept = KeptSessions(current: session)
-        stored = session
-        restoredUser = session?.user
-        store = ClosureSessionStore(session, onChange: onChange)
-        self.accounts = accounts
-        self.clock = clock
-        self.log = log
-        self.makeAttemptID = makeAttemptID
-        random = { .random(in: 0..<1) }
-    }
-
     /// The current session; nil if nobody is signed in.
     package var session: Session? { kept.current }
 

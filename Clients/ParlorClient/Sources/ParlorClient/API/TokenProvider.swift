@@ -1,6 +1,5 @@
-/// Provides the access token before each connect of the socket and each request.
-///
-/// `SessionTokens` manages a session itself. An app that signs in elsewhere implements its own provider.
+/// Provides the access token before each connect of the socket and each request. `SessionTokens` does so for a session of
+/// this server.
 package protocol TokenProvider: Sendable {
     /// Returns a token that is believed to be valid.
     ///
@@ -35,7 +34,7 @@ package protocol TokenProvider: Sendable {
     func tokens(of personID: String) -> any TokenProvider
 }
 
-// An app that signs in elsewhere also ends its sessions there.
+// For a provider whose tokens belong to no session, such as a test's.
 extension TokenProvider {
     package func isSignedIn() async -> Bool { true }
     package func settle() async {}

@@ -8,34 +8,20 @@ import Foundation
 package struct URLSessionTransport: HTTPTransport {
     private let base: URL
     private let session: URLSession
-    /// Invalidates a session that was created here; nil for an app's own.
-    private let owner: SessionOwner?
+    private let owner: SessionOwner
 
+    /// The session has no cookies and no cache. It follows no redirects, as those would take the access token to another
+    /// host.
+    ///
     /// - Parameters:
     ///   - base: the server's address, with the path prefix that it is served under, if any.
-    ///   - session: by default one without cookies and cache, which ends a request after 30 seconds without data. It
-    ///     follows no redirects, as those would take the access token to another host. If the app passes a session,
-    ///     that session's configuration and delegate decide all of this. A request that has its own time limit keeps
-    ///     it.
-    package init(base: URL, session: URLSession? = nil) {
-        if let session {
-            self.init(base: base, session: session, owner: nil)
-        } else {
-            self.init(base: base, timeout: 30)
-        }
-    }
-
-    /// - Parameter timeout: the number of seconds without data after which a request fails.
-    init(base: URL, timeout: TimeInterval) {
-        let session = URLSession(
-            configuration: Self.configuration(timeout: timeout), delegate: RedirectRefusal(), delegateQueue: nil)
-        self.init(base: base, session: session, owner: SessionOwner(session))
-    }
-
-    private init(base: URL, session: URLSession, owner: SessionOwner?) {
+    ///   - timeout: the number of seconds without data after which a request fails. A request that has its own time
+    ///     limit keeps it.
+    package init(base: URL, timeout: TimeInterval = 30) {
         self.base = base
-        self.session = session
-        self.owner = owner
+        session = URLSession(
+            configuration: Self.configuration(timeout: timeout), delegate: RedirectRefusal(), delegateQueue: nil)
+        owner = SessionOwner(session)
     }
 
     private static func configuration(timeout: TimeInterval) -> URLSessionConfiguration {

@@ -35,7 +35,6 @@ public final class ParlorAccount {
     /// person's sign-in do so, too.
     public var roomToOpen: Room.ID?
 
-    private var isRestored = false
     @ObservationIgnored private let server: URL
     @ObservationIgnored private let store: any SessionStore
     @ObservationIgnored private let folder: URL
@@ -45,7 +44,8 @@ public final class ParlorAccount {
     @ObservationIgnored private let settings: RoomsClient.Settings
     @ObservationIgnored private let accounts: AccountsAPI
     @ObservationIgnored private let clearNotifications: @MainActor () async -> Void
-    @ObservationIgnored private var tokens: SessionTokens?
+    /// nil until the stored session has been read.
+    private var tokens: SessionTokens?
     @ObservationIgnored private var signingOut: Task<Void, any Error>?
     @ObservationIgnored private var device: (token: Data, environment: PushEnvironment)?
 
@@ -105,7 +105,7 @@ public final class ParlorAccount {
 
     /// What the app shows. It changes with ``client`` and the client's connection.
     public var state: State {
-        guard isRestored else { return .restoring }
+        guard tokens != nil else { return .restoring }
         guard let client, client.connection != .ended(.signedOut) else { return .signedOut }
         return .signedIn(client)
     }
@@ -120,7 +120,7 @@ public final class ParlorAccount {
             tokens = restored
             deleteSignedOut()
             client = restored.restoredUser.map { makeClient(of: $0, restored) }
-            (isRestored, failure) = (true, nil)
+            failure = nil
             return restored
         } catch {
             failure = error.localizedDescription
@@ -253,7 +253,7 @@ public final class ParlorAccount {
     /// Sets ``roomToOpen`` to the room of a notification that the person has opened. Does nothing while nobody is signed in.
     public func open(_ pushed: PushedMessage) {
         // While nobody is signed in, it is a notification of the person before.
-        if client != nil || !isRestored { roomToOpen = pushed.roomID }
+        if client != nil || tokens == nil { roomToOpen = pushed.roomID }
     }
 
     /// Sets ``roomToOpen`` to the room of a link to the server's web page, such as

@@ -114,19 +114,14 @@ final class BoardKeeper {
         // The disk may have been full at the last attempt, and have space now.
         if failure != nil, !contents.isEnded { keepChangesIfRestored() }
         await writing?.value
-        await keepElements()
+        keeping?.cancel()
+        await keeping?.value
     }
 
     /// Ends: a write in progress ends before this returns, and nothing is written later.
     func end() async {
         keeping?.cancel()
         await writing?.value
-        await keeping?.value
-    }
-
-    private func keepElements() async {
-        guard keeping != nil else { return }
-        keeping?.cancel()
         await keeping?.value
     }
 

@@ -4,7 +4,7 @@ final class DelayedWork {
     private let clock: any ClientClock
     private var waiting: Task<Void, Never>?
 
-    init(_ clock: any ClientClock) { self.clock = clock }
+    nonisolated init(_ clock: any ClientClock) { self.clock = clock }
 
     /// Runs the work after the pause. Does nothing if work waits already.
     ///

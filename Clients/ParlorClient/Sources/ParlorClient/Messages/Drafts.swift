@@ -19,15 +19,14 @@ public final class Drafts {
     @ObservationIgnored private var changed: Set<String> = []
     /// The file of each room with drafts.
     @ObservationIgnored private let files: RoomFiles
-    @ObservationIgnored private let clock: any ClientClock
-    @ObservationIgnored private var keeping: Task<Void, Never>?
+    @ObservationIgnored private let keeping: DelayedWork
     /// The rooms whose drafts of an earlier run are still to be read; nil if they are unknown.
     @ObservationIgnored private var toRead: Set<String>?
     @ObservationIgnored private var isEnded = false
 
     nonisolated init(files: RoomFiles, clock: any ClientClock) {
         self.files = files
-        self.clock = clock
+        keeping = DelayedWork(clock)
     }
 
     /// The text for a room's next message; empty for none. Empty it when ``Conversation/send(_:)`` has taken the text.
@@ -48,12 +47,7 @@ public final class Drafts {
         guard !isEnded, texts[roomID]?[key] ?? "" != text else { return }
         texts[roomID, default: [:]][key] = text
         changed.insert(roomID)
-        guard keeping == nil else { return }
-        keeping = Task { [weak self, clock] in
-            // Cancelled if something else stores the drafts first.
-            do { try await clock.sleep(for: Self.pause) } catch { return }
-            self?.keepAll()
-        }
+        keeping.start(after: Self.pause) { [weak self] in self?.keepAll() }
     }
 
     /// Reads the drafts of an earlier run. Those that were changed meanwhile stay as they are. If the disk cannot be
@@ -77,8 +71,7 @@ public final class Drafts {
 
     /// Stores all changes now, for example before what they replace is discarded.
     public func keepAll() {
-        keeping?.cancel()
-        keeping = nil
+        keeping.cancel()
         restore()
         guard let toRead, !isEnded else { return }
         // A write before a file was read would replace it.
@@ -110,7 +103,7 @@ public final class Drafts {
     /// Removes all drafts from this device, after signing out.
     func removeAll() throws {
         isEnded = true
-        keeping?.cancel()
+        keeping.cancel()
         texts = [:]
         try files.removeAll()
     }

@@ -30,11 +30,10 @@ public final class PeopleWithoutRooms {
     @ObservationIgnored private var lastSearch = 0
     /// The people who share a room with the person.
     @ObservationIgnored private var partners: Set<String> = []
-    @ObservationIgnored private let clock: any ClientClock
     @ObservationIgnored private let random: @Sendable () -> Double
     @ObservationIgnored private var backoff = Backoff(from: .seconds(1))
     /// The pause before the last request is repeated.
-    @ObservationIgnored private var retrying: Task<Void, Never>?
+    @ObservationIgnored private let retrying: DelayedWork
 
     /// - Parameter random: returns a number from 0 up to 1, which spreads retries.
     package init(
@@ -42,7 +41,7 @@ public final class PeopleWithoutRooms {
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {
         self.server = server
-        self.clock = clock
+        retrying = DelayedWork(clock)
         self.random = random
     }
 
@@ -75,8 +74,7 @@ public final class PeopleWithoutRooms {
     public func endSearch() {
         lastSearch += 1
         running?.cancel()
-        retrying?.cancel()
-        retrying = nil
+        retrying.cancel()
         isLoading = false
         backoff.reset()
     }
@@ -90,8 +88,7 @@ public final class PeopleWithoutRooms {
     }
 
     private func follow(from cursor: String?) async {
-        retrying?.cancel()
-        retrying = nil
+        retrying.cancel()
         isLoading = true
         let (search, previous) = (lastSearch, running)
         let task = Task {
@@ -133,11 +130,8 @@ public final class PeopleWithoutRooms {
     private func repeatLater(_ search: Int, from cursor: String?, atLeast asked: Duration?) {
         let wait = backoff.next(random: random(), atLeast: asked)
         // `weak`: if nothing uses this object any more, it makes no request.
-        retrying = Task { [weak self, clock] in
-            // Another request cancels it.
-            do { try await clock.sleep(for: wait) } catch { return }
-            guard let self, !Task.isCancelled, search == lastSearch else { return }
-            retrying = nil
+        retrying.start(after: wait) { [weak self] in
+            guard let self, search == lastSearch else { return }
             await follow(from: cursor)
         }
     }

@@ -6,7 +6,7 @@ package struct PollingTransport: SocketTransport {
 
     package init(http: any HTTPTransport) { self.http = http }
 
-    public var isPolling: Bool { true }
+    package var isPolling: Bool { true }
 
     /// Opens a session.
     ///

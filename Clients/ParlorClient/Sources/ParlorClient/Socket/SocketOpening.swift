@@ -19,7 +19,7 @@ struct SocketOpening: Sendable {
     /// - Parameter cursor: the position from which the server replays; nil for none.
     /// - Throws: `ClientFailure`, other errors of the transport, or `CancellationError`.
     func open(since cursor: String?) async throws -> SocketLink {
-        let token = try await limited("no token") { [tokens] in try await tokens.token() }
+        let token = try await self.token { [tokens] in try await tokens.token() }
         let connection = try await within(
             Self.connectTimeout, by: clock, else: "no connection", tooLate: { $0.close() },
             { [transport, url] in try await transport.connect(to: url) })
@@ -51,7 +51,7 @@ struct SocketOpening: Sendable {
                 }
                 if isLast { throw ClientFailure.signedOut }
                 isLast = true
-                token = try await limited("no token") { [tokens, token] in try await tokens.token(replacing: token) }
+                token = try await self.token { [tokens, token] in try await tokens.token(replacing: token) }
             }
         }
     }
@@ -59,7 +59,7 @@ struct SocketOpening: Sendable {
     /// Returns true if the session has ended: the server gives no new token. Without an answer, it counts as going on.
     func isSignedOut() async -> Bool {
         do {
-            _ = try await limited("no token") { [tokens] in
+            _ = try await token { [tokens] in
                 // The connection's token may have been replaced, which says nothing about the session.
                 try await tokens.token(replacing: try await tokens.token())
             }
@@ -69,9 +69,7 @@ struct SocketOpening: Sendable {
         }
     }
 
-    private func limited<Value: Sendable>(
-        _ complaint: String, _ work: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        try await within(Self.connectTimeout, by: clock, else: complaint, work)
+    private func token(_ work: @escaping @Sendable () async throws -> String) async throws -> String {
+        try await within(Self.connectTimeout, by: clock, else: "no token", work)
     }
 }

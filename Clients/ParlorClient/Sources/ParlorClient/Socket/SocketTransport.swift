@@ -16,7 +16,7 @@ package protocol SocketTransport: Sendable {
 }
 
 extension SocketTransport {
-    public var isPolling: Bool { false }
+    package var isPolling: Bool { false }
 }
 
 /// One connection, such as a WebSocket: text messages in both directions, in order.

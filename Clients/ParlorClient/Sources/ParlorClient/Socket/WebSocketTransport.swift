@@ -1,18 +1,14 @@
 import Foundation
 
 #if canImport(Darwin)
-    /// Opens WebSockets with `URLSession`.
+    /// Opens WebSockets with `URLSession`. It follows no redirects, as those would take the access token to another host.
     package struct WebSocketTransport: SocketTransport {
         private let session: URLSession
-        /// Invalidates a session that was created here; nil for an app's own.
-        private let owner: SessionOwner?
+        private let owner: SessionOwner
 
-        /// - Parameter session: opens the WebSockets; its delegate may check certificates. By default one that follows
-        ///   no redirects, as those would take the access token to another host.
-        package init(session: URLSession? = nil) {
-            self.session =
-                session ?? URLSession(configuration: .ephemeral, delegate: RedirectRefusal(), delegateQueue: nil)
-            owner = session == nil ? SessionOwner(self.session) : nil
+        package init() {
+            session = URLSession(configuration: .ephemeral, delegate: RedirectRefusal(), delegateQueue: nil)
+            owner = SessionOwner(session)
         }
 
         /// Returns at once, before the connection exists. If connecting fails, the first `receive` throws the failure.

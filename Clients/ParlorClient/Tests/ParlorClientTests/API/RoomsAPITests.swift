@@ -155,30 +155,6 @@ struct RoomsAPITests {
         #expect(await server.missing.isEmpty)
     }
 
-    @Test("sync returns the snapshot, missed events, or that the cursor is too old")
-    func sync() async throws {
-        let events = """
-            [{"event":"room:cleared","data":{"roomId":"r","clearedBy":"u"}},{"event":"odd","data":1},
-             {"event":"huge","data":{"value":1e400}},{"event":"none"}]
-            """
-        let (api, _) = api([
-            .answer("GET /api/sync", #"{"data":{"cursor":"c","rooms":[\#(DecodingTests.room)]}}"#),
-            .answer(
-                "GET /api/sync?since=c&limit=9",
-                #"{"data":{"recovered":true,"events":\#(events),"cursor":"d","more":true}}"#),
-            .answer("GET /api/sync?since=d", #"{"data":{"recovered":false}}"#),
-        ])
-        #expect(try await api.syncSnapshot().cursor == "c")
-        #expect(
-            try await api.missed(since: "c", limit: 9)
-                == .recovered(
-                    [
-                        .roomCleared(roomID: "r", clearedBy: "u"), .unknown(name: "odd", data: .integer(1)),
-                        .unknown(name: "huge", data: .null), .unknown(name: "none", data: .null),
-                    ], cursor: "d", hasMore: true))
-        #expect(try await api.missed(since: "d") == .lost)
-    }
-
     @Test("a refused token is replaced and the call repeated, but only once")
     func replacesToken() async throws {
         let tokens = ListedTokens(replacements: [.success("t2"), .success("t3")])

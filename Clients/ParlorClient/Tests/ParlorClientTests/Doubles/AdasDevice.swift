@@ -33,8 +33,9 @@ struct AdasDevice {
 
     /// Returns tokens of a session that can expire and end.
     func makeTokens() throws -> SessionTokens {
-        SessionTokens(
-            try server.makeSession(of: ada), accounts: AccountsAPI(transport: device), clock: clock, onChange: { _ in })
+        try SessionTokens(
+            keptIn: MemorySessionStore(try server.makeSession(of: ada)), accounts: AccountsAPI(transport: device),
+            clock: clock)
     }
 
     /// Returns a client that is connected and has loaded the rooms.

@@ -35,6 +35,13 @@ struct SocketHarness {
         return connection
     }
 
+    /// Lets the pause before the next attempt pass, and accepts the connection.
+    @discardableResult
+    func reconnected(after pause: Duration = .milliseconds(250), since cursor: String = "c1") async -> FakeConnection {
+        await clock.wake(pause)
+        return await server.accepted(since: cursor)
+    }
+
     /// Starts and connects the socket, and sends `sync:done`.
     func connected(cursor: String = "c1") async -> FakeConnection {
         let connection = await admitted()

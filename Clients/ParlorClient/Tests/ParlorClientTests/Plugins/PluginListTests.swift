@@ -7,13 +7,6 @@ private let polls = "polls"
 /// Tests of the list of rooms with plugins: fields that are fetched again, services that are down, and badges
 /// that the gateway composes while other events arrive.
 extension RoomListTests {
-    private func room(polls: Int, pollCount: Int) -> Room {
-        var room = Given.room("a", badges: .init(others: ["polls": polls]))
-        room.extras = ["pollCount": .integer(pollCount)]
-        room.hasUnread = polls > 0
-        return room
-    }
-
     @Test("a call during a fetch of the room asks for it again")
     func refreshedDuringFetch() async {
         await load(room(polls: 0, pollCount: 1))

@@ -88,7 +88,7 @@ struct PluginCountTests {
 
 /// Tests of the list of rooms with fields of plugins.
 extension RoomListTests {
-    private func room(polls: Int, pollCount: Int) -> Room {
+    func room(polls: Int, pollCount: Int) -> Room {
         var room = Given.room("a", badges: .init(others: ["polls": polls]))
         room.extras = ["pollCount": .integer(pollCount)]
         room.hasUnread = polls > 0

@@ -11,16 +11,13 @@ struct ReconnectingTests {
     func goodConnection() async throws {
         let harness = try SocketHarness()
         await harness.connected().drop()
-        await harness.clock.wake(.milliseconds(250))
-        let second = await harness.server.accepted(since: "c1")
+        let second = await harness.reconnected()
         await harness.clock.advance(by: .milliseconds(1900))
         await second.drop()
-        await harness.clock.wake(.milliseconds(500))
-        let third = await harness.server.accepted(since: "c1")
+        let third = await harness.reconnected(after: .milliseconds(500))
         await harness.clock.advance(by: .seconds(2))
         await third.drop()
-        await harness.clock.wake(.milliseconds(250))
-        _ = await harness.server.accepted(since: "c1")
+        await harness.reconnected()
         await harness.socket.stop()
     }
 
@@ -30,8 +27,7 @@ struct ReconnectingTests {
         await harness.socket.reconnectNow()
         let connection = await harness.connected()
         await connection.drop()
-        await harness.clock.wake(.milliseconds(250))
-        _ = await harness.server.accepted(since: "c1")
+        await harness.reconnected()
         await harness.socket.stop()
     }
 

@@ -30,8 +30,7 @@ struct RoomsSocketTests {
         #expect(await harness.received.next() == .recovered(true))
         #expect(await harness.received.next() == present)
         await second.drop()
-        await harness.clock.wake(.milliseconds(500))
-        _ = await harness.server.accepted(since: "c2")
+        await harness.reconnected(after: .milliseconds(500), since: "c2")
         await harness.socket.stop()
     }
 
@@ -39,12 +38,10 @@ struct RoomsSocketTests {
     func lostWhileCatchingUp() async throws {
         let harness = try SocketHarness()
         await harness.connected().drop()
-        await harness.clock.wake(.milliseconds(250))
-        let second = await harness.server.accepted(since: "c1")
+        let second = await harness.reconnected()
         await second.sends("room:presence", read)
         await second.drop()
-        await harness.clock.wake(.milliseconds(500))
-        _ = await harness.server.accepted(since: "c1")
+        await harness.reconnected(after: .milliseconds(500))
         await harness.socket.stop()
     }
 
@@ -55,8 +52,7 @@ struct RoomsSocketTests {
         #expect(await harness.socket.connectionCursor == "c1")
         await first.drop()
         #expect(await harness.received.next() != .connected)
-        await harness.clock.wake(.milliseconds(250))
-        let second = await harness.server.accepted(since: "c1")
+        let second = await harness.reconnected()
         #expect(await harness.received.next() == .connected)
         #expect(await harness.socket.connectionCursor == nil)
         await harness.clock.wake(SyncWait.timeout)
@@ -75,8 +71,7 @@ struct RoomsSocketTests {
         await first.synchronises(false, cursor: "c7")
         #expect(await harness.received.next() == .recovered(false))
         await first.drop()
-        await harness.clock.wake(.milliseconds(250))
-        _ = await harness.server.accepted(since: "c7")
+        await harness.reconnected(since: "c7")
         await harness.socket.stop()
     }
 
@@ -130,8 +125,7 @@ struct RoomsSocketTests {
         await harness.clock.wake(.seconds(45))
         #expect(await harness.received.next() == .disconnected(.offline("the server has fallen silent")))
         await connection.isClosed()
-        await harness.clock.wake(.milliseconds(250))
-        _ = await harness.server.accepted(since: "c1")
+        await harness.reconnected()
         await harness.socket.stop()
     }
 
@@ -248,7 +242,7 @@ struct RoomsSocketTests {
     func startWithoutSession() async throws {
         let received = Received()
         received.reportsConnecting = true
-        let tokens = SessionTokens(accounts: AccountsAPI(transport: ScriptedHTTP([])), onChange: { _ in })
+        let tokens = try SessionTokens(keptIn: MemorySessionStore(), accounts: AccountsAPI(transport: ScriptedHTTP([])))
         let socket = RoomsSocket(
             server: try #require(URL(string: "https://chat.example/")), transport: FakeSockets(), tokens: tokens,
             clock: TestClock(), deliver: { [received] in await received.take($0.update) })

@@ -84,8 +84,7 @@ struct SocketRequestTests {
         await first.sends(#"433[{"success":true}]"#)
         try await left.value
         await first.drop()
-        await harness.clock.wake(.milliseconds(250))
-        let second = await harness.server.accepted(since: "c1")
+        let second = await harness.reconnected()
         #expect(await second.received() == #"420["room:join",{"keepOthers":true,"roomId":"a"}]"#)
         await second.sends(ack(0))
         #expect(await second.received() == #"421["room:join",{"keepOthers":true,"roomId":"c"}]"#)
