@@ -102,8 +102,9 @@ struct ClientStores {
     private static func backing(in folder: URL, server: some MessageServer) -> MessageBacking {
         let clock = SystemClock()
         return MessageBacking(
-            server: server, outbox: Outbox(folder: folder.appending(path: "outbox"), server: server, clock: clock),
-            cache: MessageCache(folder: folder.appending(path: "cache"), clock: clock),
+            server: server,
+            outbox: Outbox(files: RoomFiles(folder: folder.appending(path: "outbox")), server: server, clock: clock),
+            cache: MessageCache(files: RoomFiles(folder: folder.appending(path: "cache")), clock: clock),
             receipts: ReadReceipts(server: server, clock: clock), clock: clock)
     }
 

@@ -27,7 +27,7 @@ public final class OpenRoom {
     public var board: Board {
         if let shownBoard { return shownBoard }
         let board = client.openBoard(of: conversation)
-        if closing == nil { shownBoard = board } else { Task { await client.close(board) } }
+        if closing == nil { shownBoard = board } else { Task { await client.data.boards.close(board) } }
         return board
     }
 
@@ -50,8 +50,8 @@ public final class OpenRoom {
         _ conversation: Conversation, _ board: Board?, of client: RoomsClient
     ) -> Task<Void, Never> {
         Task { @MainActor in
-            if let board { await client.close(board) }
-            await client.close(conversation)
+            if let board { await client.data.boards.close(board) }
+            await client.data.conversations.close(conversation)
         }
     }
 

@@ -11,68 +11,42 @@ import Observation
 @Observable
 public final class RoomsClient {
     /// The state of the connection to the server.
-    public private(set) var connection = Connection.idle
+    public var connection: Connection { status.connection }
     /// True if the last connection uses HTTP long-polling: WebSockets do not get through, as behind some proxies, or the
     /// system has none. Events are still live, but slower.
-    public private(set) var isPolling = false
+    public var isPolling: Bool { status.isPolling }
     /// The files of unsent messages that this version of the library cannot read. They are set aside, for support or a
     /// newer version, and their messages are not sent.
-    public var setAside: [URL] { failures.map(\.keptAt) }
-    private(set) var failures: [OutboxFailure] = []
+    public var setAside: [URL] { data.outboxReading.setAside }
     /// The reason why the device cannot read the messages that are not sent yet; nil if it can. While this is set, new
     /// messages are not stored either: they fail with this text, and can be retried.
-    public private(set) var outboxFailure: String?
+    public var outboxFailure: String? { data.outboxReading.failure }
 
     /// The signed-in person.
     public let user: Person
     /// The person's rooms.
-    public let rooms: RoomList
+    public var rooms: RoomList { data.rooms }
     /// What the person is still writing.
-    public let drafts: Drafts
+    public var drafts: Drafts { data.drafts }
     /// The HTTP calls, for requests of the app itself. They also work after ``stop()``. After a sign-out, and while
     /// somebody else is signed in, they fail with `signedOut`.
     @ObservationIgnored public let api: RoomsAPI
     /// The socket, for events of the app itself.
     @ObservationIgnored public let socket: RoomsSocket
-    /// The messages that are not sent yet.
-    @ObservationIgnored package let outbox: Outbox
-    @ObservationIgnored let backing: MessageBacking
-    @ObservationIgnored let boardFiles: BoardFiles
-    @ObservationIgnored var boards: [String: Board] = [:]
+    @ObservationIgnored package let data: ClientData
     @ObservationIgnored private let relay = EventBroadcast()
     @ObservationIgnored let transport: any SocketTransport
-    @ObservationIgnored let paths: any NetworkPaths
-    @ObservationIgnored var watchingPaths: Task<Void, Never>?
     /// The transport and the tokens of the client's own HTTP requests. It is closed while the client is stopped.
     @ObservationIgnored let access: StoppableAccess
     /// The person's tokens, until the client signs out.
     @ObservationIgnored let tokens: ClientTokens
-    /// The HTTP calls of the client itself. They fail with `offline` while the client is stopped.
-    @ObservationIgnored let stoppableAPI: RoomsAPI
-    @ObservationIgnored let folder: URL
-    /// Deletes a file or a folder. Tests replace it.
-    @ObservationIgnored package var removeFile: (URL) throws -> Void = { try FileManager.default.removeItem(at: $0) }
     @ObservationIgnored let device: DeviceRegistration
-    @ObservationIgnored let roomCache: RoomListCache
-    @ObservationIgnored let log: ClientLog
-    @ObservationIgnored let conversationSettings: Conversation.Settings
+    @ObservationIgnored private let status: ConnectionStatus
+    @ObservationIgnored let orders: SocketOrders
     @ObservationIgnored let clock: any ClientClock
-    /// The number of events that were replayed on this connection.
-    @ObservationIgnored var replayedCount = 0
-    /// True without a connection, and on a new one until all missed events have arrived.
-    @ObservationIgnored var isBehind = true
-    /// The open conversations by room, including those that are being left.
-    @ObservationIgnored var open: [String: Conversation] = [:]
-    /// The number of screens that show each open room; 0 while the room is being left.
-    @ObservationIgnored var screens: [String: Int] = [:]
-    /// Counts the calls that start or stop the client, so that a superseded one can be noticed.
-    @ObservationIgnored private var latestGeneration = 0
+    var isBehind: Bool { status.isBehind }
     /// True after a sign-out, which is final: this client starts nothing any more.
     @ObservationIgnored var isSignedOut = false
-    /// True once the stored messages have been read.
-    @ObservationIgnored private var isOutboxRead = false
-    /// The last start or stop of the socket. The next one waits for it.
-    @ObservationIgnored private var lastOrder: Task<Void, Never>?
 
     /// Creates a client. It makes no request before ``start()``.
     ///
@@ -95,60 +69,29 @@ public final class RoomsClient {
         let http = http ?? URLSessionTransport(base: server)
         let tokens = ClientTokens(tokens, of: user.id)
         let access = StoppableAccess(http, tokens)
-        transport = sockets ?? Self.makeTransport(http, clock)
-        self.paths = paths ?? SystemNetworkPaths()
+        transport = sockets ?? FallbackTransport.standard(over: http, clock: clock)
         let socket = RoomsSocket(
             server: server, transport: transport, tokens: tokens, clock: clock,
             deliver: { await eventRelay.client?.take($0.update, cursor: $0.cursor) })
-        stoppableAPI = RoomsAPI(transport: access, tokens: access)
-        device = DeviceRegistration(api: stoppableAPI, clock: clock, log: settings.log)
-        let connection = ServerConnection(api: stoppableAPI, socket: socket)
-        let mark = SignOutMark(in: folder)
-        let files = { (name: String) in
-            RoomFiles(
-                folder: folder.appending(path: name, directoryHint: .isDirectory), mark: mark, log: settings.log)
-        }
+        // These fail with `offline` while the client is stopped.
+        let stoppable = RoomsAPI(transport: access, tokens: access)
+        device = DeviceRegistration(api: stoppable, clock: clock, log: settings.log)
         self.user = user
         self.clock = clock
         self.access = access
         self.tokens = tokens
-        self.folder = folder
         self.socket = socket
+        orders = SocketOrders(socket, paths ?? SystemNetworkPaths())
+        status = ConnectionStatus(log: settings.log)
         api = RoomsAPI(transport: http, tokens: tokens)
-        outbox = Outbox(
-            folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
-            settings: settings.outbox, mark: mark, log: settings.log,
+        data = ClientData(
+            of: user, in: PersonFolder(folder), from: ServerConnection(api: stoppable, socket: socket), clock: clock,
+            settings: settings,
             // If the device is unlocked while there is no network, the next `append` reads the stored messages. This
             // call then clears `outboxFailure`.
-            onRead: { await eventRelay.client?.startOutbox() },
-            onUnknownRoom: { eventRelay.client?.rooms.check($0) },
-            onFailedRooms: { eventRelay.client?.rooms.take($0) })
-        roomCache = RoomListCache(
-            folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock, mark: mark,
-            log: settings.log)
-        let rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
-        self.rooms = rooms
-        backing = MessageBacking(
-            server: connection, outbox: outbox,
-            cache: MessageCache(
-                folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
-                messageLimit: settings.messageLimit, roomLimit: settings.roomLimit, mark: mark,
-                log: settings.log),
-            receipts: ReadReceipts(
-                server: connection, clock: clock, settings: settings.receipts, files: files("receipts"),
-                onChange: { [weak rooms, counts = rooms.counts] change, roomID in
-                    counts.note(change, in: roomID)
-                    Task { await rooms?.noteCounts(of: roomID) }
-                }),
-            clock: clock)
-        drafts = Drafts(files: files("drafts"), clock: clock)
-        boardFiles = BoardFiles(
-            folder: folder.appending(path: "boards", directoryHint: .isDirectory), isForced: settings.outbox.isForced,
-            mark: mark, log: settings.log)
-        conversationSettings = settings.conversation
-        log = settings.log
+            onOutboxRead: { await eventRelay.client?.data.readOutbox() })
         eventRelay.client = self
-        rooms.onGone = { [weak self] roomID in Task { await self?.forget(roomID) } }
+        rooms.onGone = { [weak data] roomID in Task { await data?.forget(roomID) } }
     }
 
     /// Passes the socket's updates to the client, which does not exist yet when the socket is made.
@@ -170,53 +113,38 @@ public final class RoomsClient {
     /// may be called in any order, also before an earlier call has returned. The last call decides.
     public func start() async {
         if isSignedOut { return }
-        await start(nextGeneration())
+        await start(orders.begin())
     }
 
     /// - Returns: false if the data of an interrupted sign-out cannot be deleted, so that nothing may start.
     @discardableResult
     private func start(_ generation: Int) async -> Bool {
-        if isToBeForgotten {
+        if data.folder.isToBeForgotten {
             do {
-                try forgetAll()
+                try data.folder.forgetAll()
             } catch {
                 // The old data must not be sent, and no new data may be stored beside it.
                 access.close()
-                log.error(.storage, "not forgotten", for: error)
-                connection = .ended(SignOutMark.notForgotten(error.localizedDescription))
+                status.noteNotForgotten(error)
                 return false
             }
         }
         access.open()
-        protectFolder()
+        data.folder.protect()
         drafts.restore()
-        await startOutbox()
-        guard generation == latestGeneration else { return true }
+        await data.readOutbox()
+        guard orders.isLatest(generation) else { return true }
         rooms.loadFirst()
-        watchPaths()
-        // A board sends the changes that an earlier run has stored, even if no screen shows it.
-        for roomID in await boardFiles.roomsWithChanges() where generation == latestGeneration {
-            _ = makeBoard(of: roomID)
-        }
-        let position = await backing.cache.position()
-        backing.fresh.resume(from: position)
-        guard generation == latestGeneration else { return true }
-        await order { socket in
+        orders.watchPaths()
+        await data.boards.sendStored(isBehind: isBehind) { orders.isLatest(generation) }
+        let position = await data.backing.cache.position()
+        data.backing.fresh.resume(from: position)
+        guard orders.isLatest(generation) else { return true }
+        await orders.run { socket in
             if let position { await socket.resume(from: position.cursor) }
             await socket.start()
         }
         return true
-    }
-
-    private func startOutbox() async {
-        do {
-            failures += try await outbox.start()
-            isOutboxRead = true
-            outboxFailure = nil
-        } catch {
-            // A later call of this function may have succeeded meanwhile.
-            if !isOutboxRead { outboxFailure = error.localizedDescription }
-        }
     }
 
     /// Disconnects, and makes no new requests until the next ``start()``, which catches up.
@@ -225,12 +153,12 @@ public final class RoomsClient {
     /// Requests in progress continue. A board starts to write its last changes; only ``enterBackground(within:)`` waits
     /// for the disk.
     public func stop() async {
-        _ = nextGeneration()
+        _ = orders.begin()
         // The app may end, so moves that wait for the next position of a drag wait no longer.
-        for board in boards.values { board.sender.releaseMoves() }
+        data.boards.releaseMoves()
         drafts.keepAll()
         access.close()
-        await order { await $0.stop() }
+        await orders.run { await $0.stop() }
     }
 
     /// Stores and sends everything that is pending, and then disconnects. Call it when the app goes to the background,
@@ -245,43 +173,31 @@ public final class RoomsClient {
     /// - Returns: whether everything is sent, and how much is not.
     @discardableResult
     public func enterBackground(within limit: Duration = .seconds(25)) async -> BackgroundResult {
-        let generation = nextGeneration()
-        let boards = Array(boards.values)
-        let (conversations, rooms) = (Array(open.values), rooms)
-        let (receipts, tokens, outbox) = (backing.receipts, tokens, outbox)
+        let generation = orders.begin()
+        let (data, tokens, mayAsk) = (data, tokens, access.isAllowed)
         drafts.keepAll()
-        let mayAsk = access.isAllowed
         let timeForRefresh = min(Self.timeForRefresh, limit / 4)
         var isOutOfTime = false
         do {
             // When the time is over, this stops waiting. Writes to the disk still continue.
             try await within(limit - timeForRefresh, by: clock, else: "there was no more time") {
                 // The disk comes first, because the network may use up all the time.
-                for conversation in conversations { await conversation.keepAll() }
-                for board in boards { await board.keepAll() }
-                await rooms.keepAll()
-                await receipts.keepAll()
-                await withTaskGroup { group in
-                    for conversation in conversations { group.addTask { await conversation.typing.settle() } }
-                    // This includes the receipts of rooms that were just closed.
-                    group.addTask { await receipts.flush() }
-                    // If the new session is lost, the person may have to sign in again.
-                    group.addTask { await tokens.settle() }
-                    guard mayAsk else { return }
-                    group.addTask { await outbox.settle() }
-                    for board in boards { group.addTask { await board.sender.settle() } }
-                }
+                await data.keepAll()
+                // If the new session is lost, the person may have to sign in again.
+                async let refreshed: Void = tokens.settle()
+                await data.settle(mayAsk: mayAsk)
+                await refreshed
             }
         } catch {
             isOutOfTime = true
         }
-        guard generation == latestGeneration else { return .overtaken }
+        guard orders.isLatest(generation) else { return .overtaken }
         // Nothing may be sent after the return, because the system may suspend the app at any moment.
         access.close()
         if isOutOfTime { try? await within(timeForRefresh, by: clock, else: "") { await tokens.settle() } }
         let result = await backgroundResult(isOutOfTime: isOutOfTime)
-        guard generation == latestGeneration else { return .overtaken }
-        await order { await $0.stop() }
+        guard orders.isLatest(generation) else { return .overtaken }
+        await orders.run { await $0.stop() }
         return result
     }
 
@@ -296,38 +212,27 @@ public final class RoomsClient {
     /// a sign-out.
     public func enterForeground() async {
         if isSignedOut { return }
-        let generation = nextGeneration()
-        guard await start(generation), generation == latestGeneration else { return }
+        let generation = orders.begin()
+        guard await start(generation), orders.isLatest(generation) else { return }
         await socket.reconnectNow()
-        guard generation == latestGeneration else { return }
+        guard orders.isLatest(generation) else { return }
         await rooms.becomeActive()
     }
-
-    // MARK: Notifications
 
     /// Registers this device for the person's push notifications, until they sign out. Returns at once; the request is
     /// made while the client is connected, and repeated until the server answers.
     ///
     /// - Parameter token: the device token from the system.
     package func registerDevice(_ token: Data, environment: PushEnvironment) {
-        let text = token.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-        device.use(text, environment, isConnected: connection == .connected)
+        device.use(token, environment, isConnected: connection == .connected)
     }
 
-    func nextGeneration() -> Int {
-        latestGeneration += 1
-        return latestGeneration
-    }
+    /// Opens a room's conversation for one screen; see ``OpenConversations/open(_:isBehind:)``.
+    package func openConversation(_ room: Room) -> Conversation { data.conversations.open(room, isBehind: isBehind) }
 
-    /// Runs starts and stops of the socket one after the other, in the order of the calls. Without this, a task with a
-    /// higher priority could reach the actor first.
-    func order(_ body: @escaping @Sendable (RoomsSocket) async -> Void) async {
-        let task = Task { [socket, before = lastOrder] in
-            await before?.value
-            await body(socket)
-        }
-        lastOrder = task
-        await task.value
+    /// Opens the board of an open room for one screen; see ``OpenBoards/open(of:isBehind:)``.
+    package func openBoard(of conversation: Conversation) -> Board {
+        data.boards.open(of: conversation, isBehind: isBehind)
     }
 
     // MARK: Events
@@ -345,52 +250,34 @@ public final class RoomsClient {
     }
 
     deinit {
-        // Messages and board changes that are not sent yet stay on disk for the next client. It writes the same files,
-        // so this client must stop writing them.
-        watchingPaths?.cancel()
+        // The next client writes the same files, so this one must stop writing them.
         access.close()
-        Task { [socket, outbox, boards, drafts, receipts = backing.receipts] in
-            await drafts.end()
-            await outbox.stop()
-            for board in boards.values { await board.end() }
-            await receipts.removeAll()
+        Task { [socket, data] in
+            await data.end()
             await socket.stop()
         }
     }
 
     /// - Parameter cursor: with `recovered`, the cursor of the connection.
     private func take(_ update: SocketUpdate, cursor: String?) async {
-        let caughtUp = noteForCache(update, cursor: cursor)
-        log(update)
-        switch update {
-        case .connecting: connection = .connecting
-        case .connected:
-            connection = .connected
-            isPolling = transport.isPolling
-        case .disconnected(let failure):
-            isBehind = true
-            connection = Connection(endedBy: failure)
-            if failure == .signedOut { device.noteSessionEnd() }
-        case .recovered: isBehind = false
-        case .refusedRoom, .joined: break
-        case .event(let event): relay.send(event)
+        let caughtUp = data.backing.fresh.take(update, cursor: cursor, isReplayed: isBehind) {
+            data.conversations[$0]?.isEntered == true
         }
+        status.apply(update, isPolling: transport.isPolling)
+        if case .event(let event) = update { relay.send(event) }
+        if update == .disconnected(.signedOut) { device.noteSessionEnd() }
         rooms.apply(update)
-        for board in boards.values { board.apply(update) }
-        for conversation in open.values { conversation.apply(update) }
-        if let caughtUp {
-            // After a launch, the replay may end before the list shows its cached rooms.
-            await rooms.showKept()
-            await backing.cache.keep(caughtUp, stores: emptyStores(for: caughtUp))
-        }
+        data.boards.apply(update)
+        data.conversations.apply(update)
+        if let caughtUp { await data.keep(caughtUp, of: user) }
         if update == .connected {
             device.register()
-            await outbox.noteConnection()
+            await data.outbox.noteConnection()
             // The stored messages may be readable now: the device may have been locked before.
-            await startOutbox()
+            await data.readOutbox()
             // Not awaited: the replies come after the missed events. If this handler waited, a full queue of those
             // could keep the socket from reading the replies.
-            Task { [receipts = backing.receipts] in await receipts.noteConnection() }
+            Task { [receipts = data.backing.receipts] in await receipts.noteConnection() }
         }
     }
 }

@@ -196,7 +196,7 @@ private final class KillWorld {
             // Its process has ended, too.
             before.arm(killedAt: 0)
         }
-        try RoomsClient.forgetSignedOut(in: app.folders)
+        try PersonFolder.forgetSignedOut(in: app.folders)
         tokens = try Self.makeTokens(app, clock)
         if await tokens.session != nil { try await start() }
     }

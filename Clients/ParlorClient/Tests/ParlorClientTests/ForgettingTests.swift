@@ -29,7 +29,7 @@ struct ForgettingTests {
         try keep("cy/signed-out")
         try keep("ada/notes-of-the-app")
         try keep("session")
-        try RoomsClient.forgetSignedOut(in: parent.url)
+        try PersonFolder.forgetSignedOut(in: parent.url)
         for person in ["ada", "cy"] {
             #expect(!folders.contains { exists("\(person)/\($0)") }, "\(person)")
             #expect(!exists("\(person)/signed-out"))
@@ -39,5 +39,5 @@ struct ForgettingTests {
     }
 
     @Test("without a folder there is nothing to forget")
-    func noFolder() throws { try RoomsClient.forgetSignedOut(in: parent.url.appending(path: "none")) }
+    func noFolder() throws { try PersonFolder.forgetSignedOut(in: parent.url.appending(path: "none")) }
 }

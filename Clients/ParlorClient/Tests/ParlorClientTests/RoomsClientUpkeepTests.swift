@@ -74,7 +74,7 @@ struct RoomsClientUpkeepTests {
         let room = try #require(client.rooms[home.roomID])
         let first = client.openConversation(room)
         await lookUntil { first.isVerified }
-        await client.close(first)
+        await client.data.conversations.close(first)
         await lookUntil { home.device.requests.contains("room:leave") }
         for number in 1...500 { try home.server.post("\(number)", in: home.roomID, by: home.ben.id) }
         let before = first.version
@@ -98,7 +98,7 @@ struct RoomsClientUpkeepTests {
         let room = try #require(client.rooms[home.roomID])
         let first = client.openConversation(room)
         await lookUntil { first.isVerified }
-        await client.close(first)
+        await client.data.conversations.close(first)
         await lookUntil { home.device.requests.contains("room:leave") }
         let before = pages()
         let lost = try home.server.post("old", in: home.roomID, by: home.ben.id)
@@ -110,7 +110,7 @@ struct RoomsClientUpkeepTests {
             await lookUntil { conversation.isVerified && conversation.items.last?.text == "new" }
             #expect(!conversation.items.contains { $0.text == "old" })
             #expect(conversation.hasOlder)
-            await client.close(conversation)
+            await client.data.conversations.close(conversation)
             await lookUntil { home.device.requests.count { $0 == "room:leave" } > left }
             await TestClock.settle()
         }
@@ -181,7 +181,7 @@ struct RoomListJournalTests {
 
     @Test("33 changes of one of 501 rooms write less than a twentieth of 33 full files")
     func journal() async {
-        let cache = RoomListCache(folder: folder)
+        let cache = RoomListCache(files: RoomFiles(folder: folder))
         var rooms = (0..<501).map { Given.room("room-\($0)") }
         await cache.keep(rooms)
         let whole = size("rooms.json")
@@ -190,17 +190,19 @@ struct RoomListJournalTests {
             await cache.keep(rooms)
         }
         #expect(size("rooms.journal") * 20 < 33 * whole)
-        #expect(await RoomListCache(folder: folder).rooms().first { $0.id == "room-100" }?.elementCount == 33)
+        #expect(
+            await RoomListCache(files: RoomFiles(folder: folder)).rooms().first { $0.id == "room-100" }?.elementCount
+                == 33)
         rooms.remove(at: 100)
         await cache.keep(rooms)
-        #expect(await RoomListCache(folder: folder).rooms().count == 500)
+        #expect(await RoomListCache(files: RoomFiles(folder: folder)).rooms().count == 500)
         // The journal is empty, so a removed room is in no file.
         #expect(size("rooms.journal") == 0)
     }
 
     @Test("a journal that was cut off, or belongs to an older file, yields its complete lines")
     func torn() async throws {
-        let cache = RoomListCache(folder: folder)
+        let cache = RoomListCache(files: RoomFiles(folder: folder))
         var rooms = (0..<40).map { Given.room("room-\($0)") }
         await cache.keep(rooms)
         rooms[3].elementCount = 7
@@ -209,17 +211,19 @@ struct RoomListJournalTests {
         let data = try Data(contentsOf: journal)
         for count in stride(from: 0, to: data.count, by: 7) {
             try data.prefix(count).write(to: journal)
-            let kept = await RoomListCache(folder: folder).rooms()
+            let kept = await RoomListCache(files: RoomFiles(folder: folder)).rooms()
             #expect(kept.count == 40 && kept.first { $0.id == "room-3" }?.elementCount == 0)
         }
         try data.dropLast(5).write(to: journal)
-        let next = RoomListCache(folder: folder)
+        let next = RoomListCache(files: RoomFiles(folder: folder))
         #expect(await next.rooms().count == 40)
         await next.keep(rooms)
         // A line that was appended to the one that was cut off could not be read.
-        #expect(await RoomListCache(folder: folder).rooms().first { $0.id == "room-3" }?.elementCount == 7)
-        await RoomListCache(folder: folder).keep(Array(rooms.prefix(2)))
+        #expect(
+            await RoomListCache(files: RoomFiles(folder: folder)).rooms().first { $0.id == "room-3" }?.elementCount == 7
+        )
+        await RoomListCache(files: RoomFiles(folder: folder)).keep(Array(rooms.prefix(2)))
         try data.write(to: journal)
-        #expect(await RoomListCache(folder: folder).rooms().count == 2)
+        #expect(await RoomListCache(files: RoomFiles(folder: folder)).rooms().count == 2)
     }
 }

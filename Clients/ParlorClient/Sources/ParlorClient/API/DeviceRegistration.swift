@@ -1,3 +1,5 @@
+import Foundation
+
 /// Registers a device for the notifications of one client's person: when the client connects, and again until the server
 /// accepts it.
 @MainActor
@@ -31,8 +33,9 @@ final class DeviceRegistration {
     var token: String? { device?.token }
 
     /// Notes the device. It is registered at once if the client is connected, otherwise when it connects.
-    func use(_ token: String, _ environment: PushEnvironment, isConnected: Bool) {
-        device = Device(token: token, environment: environment)
+    func use(_ token: Data, _ environment: PushEnvironment, isConnected: Bool) {
+        let text = token.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        device = Device(token: text, environment: environment)
         if isConnected { register() }
     }
 

@@ -133,7 +133,7 @@ public final class ParlorAccount {
     private func deleteSignedOut() {
         guard client == nil else { return }
         do {
-            try RoomsClient.forgetSignedOut(in: folder)
+            try PersonFolder.forgetSignedOut(in: folder)
         } catch {
             // The next launch and the next sign-in try again. Until then nobody is shown the data.
             settings.log.warning(.storage, "not forgotten", for: error)

@@ -28,22 +28,12 @@ package actor BoardFiles {
         var setAside: URL?
     }
 
-    /// Uses a folder, which is created with the first file.
-    ///
-    /// - Parameters:
-    ///   - folder: a folder for one person on one server, used by boards alone.
-    ///   - isForced: true to sync each change to the disk, so that it also survives a power cut.
-    package init(folder: URL, isForced: Bool = true) { self.init(folder: folder, isForced: isForced, mark: nil) }
-
-    init(
-        folder: URL, isForced: Bool, mark: SignOutMark?, log: ClientLog = .none,
-        removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem
-    ) {
+    /// - Parameter isForced: true to sync each change to the disk, so that it also survives a power cut.
+    package init(files: RoomFiles, isForced: Bool = true) {
         self.isForced = isForced
-        func files(_ url: URL) -> RoomFiles { RoomFiles(folder: url, mark: mark, log: log, removeItem: removeItem) }
-        all = files(folder)
-        elements = files(folder.appending(path: "elements", directoryHint: .isDirectory))
-        operations = files(folder.appending(path: "changes", directoryHint: .isDirectory))
+        all = files
+        elements = files.subfolder("elements")
+        operations = files.subfolder("changes")
     }
 
     /// The rooms that have changes.

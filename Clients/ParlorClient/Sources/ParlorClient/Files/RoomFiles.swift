@@ -5,13 +5,16 @@ import Foundation
 #endif
 
 /// A folder of small files, each stored under a key such as a room's id.
-struct RoomFiles: Sendable {
+package struct RoomFiles: Sendable {
     let folder: URL
     /// While this mark of a sign-out is set, nothing is read or written.
     let mark: SignOutMark?
     private let log: ClientLog
     /// Deletes a file or a folder. Tests replace it.
     private let removeItem: @Sendable (URL) throws -> Void
+
+    /// - Parameter folder: is created with the first file. It is for one use by one person on one server.
+    package init(folder: URL) { self.init(folder: folder, mark: nil, log: .none) }
 
     init(
         folder: URL, mark: SignOutMark? = nil, log: ClientLog = .none,
@@ -21,6 +24,13 @@ struct RoomFiles: Sendable {
         self.mark = mark
         self.log = log
         self.removeItem = removeItem
+    }
+
+    /// Returns the files of a folder within this one.
+    func subfolder(_ name: String) -> RoomFiles {
+        RoomFiles(
+            folder: folder.appending(path: name, directoryHint: .isDirectory), mark: mark, log: log,
+            removeItem: removeItem)
     }
 
     @Sendable

@@ -84,6 +84,27 @@ final class FreshRooms: Sendable {
 
     // MARK: Connections
 
+    /// Takes an update of the socket.
+    ///
+    /// - Parameters:
+    ///   - cursor: with `recovered`, the cursor of the connection.
+    ///   - isReplayed: true before the end of the replay.
+    ///   - isOpen: returns true if an open conversation applies a room's events.
+    /// - Returns: the end of a replay, to be stored.
+    func take(_ update: SocketUpdate, cursor: String?, isReplayed: Bool, isOpen: (String) -> Bool) -> Advance? {
+        switch update {
+        case .connecting, .refusedRoom, .joined: break
+        case .connected: noteConnected()
+        case .disconnected: state.withLock { $0.isLive = false }
+        case .recovered(let isWhole): return advance(to: cursor, isWhole: isWhole)
+        case .event(let event):
+            if let roomID = event.messageRoomID {
+                note(event, in: roomID, isReplayed: isReplayed, isOpen: isOpen(roomID))
+            }
+        }
+        return nil
+    }
+
     func noteConnected() {
         state.withLock { state in
             state.lacksReplay = false

@@ -28,18 +28,9 @@ package actor MessageCache {
         var hasOlder: Bool?
     }
 
-    /// - Parameter folder: a folder for one person on one server, used by this cache alone.
-    package init(folder: URL, clock: any ClientClock, messageLimit: Int = 50, roomLimit: Int = 50) {
-        self.init(folder: folder, clock: clock, messageLimit: messageLimit, roomLimit: roomLimit, mark: nil)
-    }
-
-    init(
-        folder: URL, clock: any ClientClock, messageLimit: Int, roomLimit: Int, mark: SignOutMark?,
-        log: ClientLog = .none
-    ) {
-        files = RoomFiles(folder: folder, mark: mark, log: log)
-        positionFiles = RoomFiles(
-            folder: folder.appending(path: "sync", directoryHint: .isDirectory), mark: mark, log: log)
+    package init(files: RoomFiles, clock: any ClientClock, messageLimit: Int = 50, roomLimit: Int = 50) {
+        self.files = files
+        positionFiles = files.subfolder("sync")
         self.clock = clock
         self.messageLimit = messageLimit
         self.roomLimit = roomLimit

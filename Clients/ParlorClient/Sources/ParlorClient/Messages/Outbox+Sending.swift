@@ -1,12 +1,12 @@
 extension Outbox {
     /// Starts sending the room's messages, unless a task already does so.
     func wake(_ roomID: String) {
-        guard !isStopped, queues[roomID]?.sender == nil, firstQueued(in: roomID) != nil else { return }
-        queues[roomID]?.sender = Task { await sendAll(in: roomID) }
+        guard !isStopped, lanes[roomID]?.sender == nil, stored.firstQueued(in: roomID) != nil else { return }
+        lanes[roomID, default: Lane()].sender = Task { await sendAll(in: roomID) }
     }
 
     private func sendAll(in roomID: String) async {
-        while !isStopped, let entry = firstQueued(in: roomID) {
+        while !isStopped, let entry = stored.firstQueued(in: roomID) {
             let message = entry.message
             if clock.now.timeIntervalSince(entry.retriedAt ?? message.createdAt) > Self.maxAge {
                 await setState(.failed(.tooOld), of: message.tempID, in: roomID)
@@ -19,7 +19,7 @@ extension Outbox {
             await take(answer, for: message.tempID, in: roomID, sentOver: connection)
         }
         // Nothing was awaited since the last check, so no new message can be left without a sender.
-        queues[roomID]?.sender = nil
+        lanes[roomID]?.sender = nil
     }
 
     private enum Answer {
@@ -49,20 +49,20 @@ extension Outbox {
     private func take(_ answer: Answer, for tempID: String, in roomID: String, sentOver connection: Int) async {
         switch answer {
         case .stored(let message):
-            queues[roomID]?.failures = 0
-            remove(tempID, in: roomID)
-            await notifyObservers(.stored(tempID: tempID, message), in: roomID)
+            lanes[roomID]?.failures = 0
+            stored.remove(tempID, in: roomID)
+            await notifyFollowers(of: roomID, .stored(tempID: tempID, message))
         case .deleted:
-            queues[roomID]?.failures = 0
-            remove(tempID, in: roomID)
-            await notifyObservers(.removed(tempID: tempID), in: roomID)
+            lanes[roomID]?.failures = 0
+            stored.remove(tempID, in: roomID)
+            await notifyFollowers(of: roomID, .removed(tempID: tempID))
         case .failed(let failure):
-            queues[roomID]?.failures = 0
+            lanes[roomID]?.failures = 0
             await setState(.failed(failure), of: tempID, in: roomID)
             if failure.code == "room_not_found" { await onUnknownRoom?(roomID) }
         case .later(let asked):
-            let failures = queues[roomID]?.failures ?? 0
-            queues[roomID]?.failures = failures + 1
+            let failures = lanes[roomID]?.failures ?? 0
+            lanes[roomID]?.failures = failures + 1
             await setState(.queued, of: tempID, in: roomID)
             // If a connection came during the attempt, the next attempt uses it without a pause.
             guard asked != nil || connection == connections, !isStopped else { return }
@@ -79,12 +79,14 @@ extension Outbox {
         let clock = clock
         // A cancelled wait throws, and counts as finished.
         let task = Task { _ = try? await clock.sleep(for: duration) }
-        queues[roomID]?.pause = Pause(task: task, endsOnConnection: endsOnConnection)
+        lanes[roomID]?.pause = Pause(task: task, endsOnConnection: endsOnConnection)
         await task.value
-        queues[roomID]?.pause = nil
+        lanes[roomID]?.pause = nil
     }
 
-    private func firstQueued(in roomID: String) -> OutboxEntry? {
-        queues[roomID]?.entries.first { $0.message.state == .queued }
+    /// Sets a message's state, and notifies the followers.
+    func setState(_ state: PendingMessage.State, of tempID: String, in roomID: String) async {
+        guard let state = stored.setState(state, of: tempID, in: roomID) else { return }
+        await notifyFollowers(of: roomID, .state(tempID: tempID, state))
     }
 }

@@ -42,16 +42,13 @@ package actor Outbox {
     /// Receives the changes of one room's messages.
     package typealias Follower = @MainActor @Sendable (OutboxChange) -> Void
 
-    /// A room's messages, with their sender and followers.
-    struct Queue {
-        var entries: [OutboxEntry] = []
+    /// The task that sends a room's messages, and those who follow them.
+    struct Lane {
         var sender: Task<Void, Never>?
         var pause: Pause?
         /// The number of consecutive failures.
         var failures = 0
         var followers: [Int: Follower] = [:]
-        /// Rises with every change of `entries`.
-        var version = 0
     }
 
     struct Pause {
@@ -67,49 +64,36 @@ package actor Outbox {
     let clock: any ClientClock
     let settings: Settings
     let random: @Sendable () -> Double
-    let files: OutboxFiles
     let log: ClientLog
+    let stored: OutboxMessages
     /// Called once the stored messages have been read, no matter which call has read them. ``start()`` then succeeds.
-    let onRead: (@MainActor @Sendable () async -> Void)?
+    private let onRead: (@MainActor @Sendable () async -> Void)?
     /// Called with the id of a room if the server refuses a message because it does not know the room.
     let onUnknownRoom: (@MainActor @Sendable (String) -> Void)?
-    /// Called when a room gets its first failed message, or has none any more.
-    let onFailedRooms: (@MainActor @Sendable (FailedRooms) -> Void)?
-    var failedRooms = FailedRooms()
-    var queues: [String: Queue] = [:]
+    var lanes: [String: Lane] = [:]
     private var lastFollower = 0
     /// Counts connections, so that an attempt can notice that one came meanwhile.
-    var connections = 0
-    private(set) var isStopped = false
-    /// The reason why the stored messages could not be read at the last attempt; nil once they have
-    /// been.
-    var keptFailure: (any Error)? = NotTakenOver()
-    /// The unreadable files that ``start()`` has not reported yet.
-    var failures: [OutboxFailure] = []
-    /// The number of the last typed message.
-    var lastNumber = 0
+    private(set) var connections = 0
 
-    /// - Parameters:
-    ///   - folder: a folder for one person on one server, used by this outbox alone.
-    ///   - random: returns a number from 0 up to 1.
+    /// - Parameter random: returns a number from 0 up to 1.
     package init(
-        folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings = Settings(),
+        files: RoomFiles, server: any MessageServer, clock: any ClientClock, settings: Settings = Settings(),
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
-        self.init(folder: folder, server: server, clock: clock, settings: settings, random: random, mark: nil)
+        self.init(files: files, server: server, clock: clock, settings: settings, random: random, log: .none)
     }
 
     init(
-        folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings,
-        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, mark: SignOutMark?,
-        log: ClientLog = .none,
-        removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem,
+        files: RoomFiles, server: any MessageServer, clock: any ClientClock, settings: Settings,
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, log: ClientLog,
         onRead: (@MainActor @Sendable () async -> Void)? = nil,
         onUnknownRoom: (@MainActor @Sendable (String) -> Void)? = nil,
         onFailedRooms: (@MainActor @Sendable (FailedRooms) -> Void)? = nil
     ) {
-        files = OutboxFiles(
-            files: RoomFiles(folder: folder, mark: mark, log: log, removeItem: removeItem), isForced: settings.isForced)
+        stored = OutboxMessages(files: OutboxFiles(files: files, isForced: settings.isForced)) { rooms in
+            // Not awaited, so that a busy main actor delays no message. Older values that arrive later are ignored.
+            if let onFailedRooms { Task { await onFailedRooms(rooms) } }
+        }
         self.log = log
         self.server = server
         self.clock = clock
@@ -117,7 +101,6 @@ package actor Outbox {
         self.random = random
         self.onRead = onRead
         self.onUnknownRoom = onUnknownRoom
-        self.onFailedRooms = onFailedRooms
     }
 
     /// Reads the stored messages and continues to send them. Calls that need them, such as ``append(_:in:)``
@@ -128,10 +111,19 @@ package actor Outbox {
     /// - Throws: the file system's error, or the refusal `not_forgotten`. Then no stored message is sent, and the next
     ///   call tries again.
     package func start() throws -> [OutboxFailure] {
-        takeOverKept()
-        if let keptFailure, !isStopped { throw keptFailure }
-        defer { failures = [] }
-        return failures
+        restore()
+        if let failure = stored.readFailure, !isStopped { throw failure }
+        return stored.takeUnreadable()
+    }
+
+    private func restore() {
+        guard let roomIDs = stored.restore() else { return }
+        for roomID in roomIDs {
+            wake(roomID)
+            guard lanes[roomID]?.followers.isEmpty == false else { continue }
+            Task { await notifyFollowers(of: roomID, .all(messages(in: roomID))) }
+        }
+        if let onRead { Task { await onRead() } }
     }
 
     /// Stores a message, and sends it in its turn. Does nothing if the outbox already has it.
@@ -140,15 +132,9 @@ package actor Outbox {
     ///   thrown, but sets the message's state.
     package func append(_ message: PendingMessage, in roomID: String) async throws(SendFailure) {
         guard !isStopped else { throw SendFailure(code: "stopped", message: "Messages are no longer sent.") }
-        takeOverKept()
-        guard index(of: message.tempID, in: roomID) == nil else { return }
-        lastNumber += 1
-        var entry = OutboxEntry(message: message, number: lastNumber, isKept: false)
-        entry.message.state = .queued
-        queues[roomID, default: Queue()].entries.append(entry)
-        let state = keep(message.tempID, in: roomID)
-        entry.message.state = state
-        await notifyObservers(.added(entry.message), in: roomID)
+        restore()
+        guard stored.entry(message.tempID, in: roomID) == nil else { return }
+        await notifyFollowers(of: roomID, .added(stored.add(message, in: roomID)))
         wake(roomID)
     }
 
@@ -156,13 +142,12 @@ package actor Outbox {
     ///
     /// - Returns: false if the outbox does not have the message, or is stopped.
     package func retry(_ tempID: String, in roomID: String) async -> Bool {
-        takeOverKept()
-        guard !isStopped, let index = index(of: tempID, in: roomID) else { return false }
-        if queues[roomID]?.entries[index].message.state.isFailed == true {
-            queues[roomID]?.entries[index].retriedAt = clock.now
-            await setState(.queued, of: tempID, in: roomID)
+        restore()
+        guard !isStopped, stored.entry(tempID, in: roomID) != nil else { return false }
+        if let state = stored.retry(tempID, in: roomID, at: clock.now) {
+            await notifyFollowers(of: roomID, .state(tempID: tempID, state))
         }
-        queues[roomID]?.pause?.task.cancel()
+        lanes[roomID]?.pause?.task.cancel()
         wake(roomID)
         return true
     }
@@ -174,76 +159,97 @@ package actor Outbox {
     ///
     /// - Returns: false if it is being sent, is not in the outbox, or cannot be deleted; false after ``stop()``.
     package func discard(_ tempID: String, in roomID: String) async -> Bool {
-        guard !isStopped, let index = index(of: tempID, in: roomID), let entry = queues[roomID]?.entries[index],
-            entry.message.state != .sending
+        guard !isStopped, let state = stored.entry(tempID, in: roomID)?.message.state, state != .sending
         else { return false }
         do {
-            if entry.isKept { try files.remove(entry, of: roomID) }
-            queues[roomID]?.entries[index].isKept = false
+            try stored.discard(tempID, in: roomID)
         } catch {
-            // The message stays in the outbox, because the next run would send it from its file. The failure is written
-            // to the file, so the next run does not send the message, unless this write fails too.
+            // The failure is written to the file, so the next run does not send the message, unless this write fails
+            // too.
             let words = "It cannot be deleted from this device: \(error.localizedDescription)"
             await setState(.failed(SendFailure(code: "not_discarded", message: words)), of: tempID, in: roomID)
             return false
         }
-        remove(tempID, in: roomID)
-        await notifyObservers(.removed(tempID: tempID), in: roomID)
+        await notifyFollowers(of: roomID, .removed(tempID: tempID))
         return true
     }
 
     /// Removes the messages of a room that the person is no longer in; none of them is sent.
     package func removeAll(in roomID: String) async {
-        takeOverKept()
-        guard let entries = queues[roomID]?.entries, !entries.isEmpty else { return }
-        queues[roomID]?.entries = []
-        queues[roomID]?.version += 1
-        queues[roomID]?.pause?.task.cancel()
-        noteFailedRoom(roomID)
-        for entry in entries { removeFile(of: entry, in: roomID) }
-        await notifyObservers(.all([]), in: roomID)
+        restore()
+        guard stored.removeAll(in: roomID) else { return }
+        lanes[roomID]?.pause?.task.cancel()
+        await notifyFollowers(of: roomID, .all([]))
     }
 
     /// Removes a message that an event or a page has shown to be stored. It is not sent again, and a late answer to it
     /// has no effect on the outbox.
-    package func noteStored(_ tempID: String, in roomID: String) { remove(tempID, in: roomID) }
+    package func noteStored(_ tempID: String, in roomID: String) { stored.remove(tempID, in: roomID) }
 
     /// Notes that the server can be reached, and ends all pauses that the server did not ask for.
     package func noteConnection() {
         connections += 1
-        takeOverKept()
-        for queue in queues.values {
-            if let pause = queue.pause, pause.endsOnConnection { pause.task.cancel() }
+        restore()
+        for lane in lanes.values {
+            if let pause = lane.pause, pause.endsOnConnection { pause.task.cancel() }
         }
     }
 
     /// Returns a room's messages in the order typed. Messages that have not been read from the disk yet are left out.
-    package func messages(in roomID: String) -> [PendingMessage] { queues[roomID]?.entries.map(\.message) ?? [] }
+    package func messages(in roomID: String) -> [PendingMessage] { stored.messages(in: roomID) }
+
+    /// Returns how many messages, in all rooms, are not known to be on the server. A sign-out would discard them.
+    ///
+    /// It does not start to send them. If the stored messages were not read from disk yet, it counts their files.
+    ///
+    /// - Throws: the file system's error; the refusal `not_forgotten`.
+    package func unsentCount() throws -> Int { try stored.count() }
+
+    /// Returns when no message is waiting or being sent, when the outbox is stopped, or when the task is cancelled.
+    /// Cancelling does not affect the sending. Failed messages are not waited for.
+    package func settle() async {
+        restore()
+        while !Task.isCancelled, !isStopped, let sender = lanes.values.compactMap(\.sender).first {
+            // A cancellation ends only this wait. Sending continues.
+            _ = try? await Task<Void, any Error> { await sender.value }.valueUnlessCancelled
+        }
+    }
+
+    // MARK: Followers
 
     /// Calls the follower with all messages of a room, then with every change, in order.
     ///
     /// - Returns: the id for ``unfollow(_:in:)``.
     package func follow(_ roomID: String, as follower: @escaping Follower) async -> Int {
-        takeOverKept()
+        restore()
         var seen: Int
         repeat {
-            seen = queues[roomID]?.version ?? 0
+            seen = stored.version(of: roomID)
             await follower(.all(messages(in: roomID)))
-        } while seen != queues[roomID]?.version ?? 0
+        } while seen != stored.version(of: roomID)
         lastFollower += 1
-        queues[roomID, default: Queue()].followers[lastFollower] = follower
+        lanes[roomID, default: Lane()].followers[lastFollower] = follower
         return lastFollower
     }
 
     /// Removes a follower, which is no longer called.
-    package func unfollow(_ follower: Int, in roomID: String) { queues[roomID]?.followers[follower] = nil }
+    package func unfollow(_ follower: Int, in roomID: String) { lanes[roomID]?.followers[follower] = nil }
+
+    func notifyFollowers(of roomID: String, _ change: OutboxChange) async {
+        let followers = (lanes[roomID]?.followers ?? [:]).sorted { $0.key < $1.key }
+        for follower in followers { await follower.value(change) }
+    }
+
+    // MARK: The end
+
+    var isStopped: Bool { stored.isStopped }
 
     /// Stops sending and writing for good. The stored messages stay on disk, for another outbox.
     package func stop() {
-        isStopped = true
-        for queue in queues.values {
-            queue.pause?.task.cancel()
-            queue.sender?.cancel()
+        stored.stop()
+        for lane in lanes.values {
+            lane.pause?.task.cancel()
+            lane.sender?.cancel()
         }
     }
 
@@ -252,9 +258,7 @@ package actor Outbox {
     /// - Throws: the file system's error.
     package func stopAndRemoveAll() throws {
         stop()
-        let rooms = queues.keys
-        queues.removeAll()
-        for roomID in rooms { noteFailedRoom(roomID) }
-        try files.files.removeAll()
+        lanes.removeAll()
+        try stored.removeAll()
     }
 }

@@ -40,13 +40,9 @@ package actor RoomListCache {
 
     private var journal: URL { files.folder.appending(path: "rooms.journal") }
 
-    /// - Parameters:
-    ///   - folder: a folder for one person on one server, used by this cache alone.
-    ///   - clock: measures the half second; nil to write at once.
-    package init(folder: URL, clock: (any ClientClock)? = nil) { self.init(folder: folder, clock: clock, mark: nil) }
-
-    init(folder: URL, clock: (any ClientClock)?, mark: SignOutMark?, log: ClientLog = .none) {
-        files = RoomFiles(folder: folder, mark: mark, log: log)
+    /// - Parameter clock: measures the half second; nil to write at once.
+    package init(files: RoomFiles, clock: (any ClientClock)? = nil) {
+        self.files = files
         self.clock = clock
     }
 

@@ -160,3 +160,15 @@ private final class OpenedConnection: SocketConnection {
 
     func close() { connection.close() }
 }
+
+extension FallbackTransport {
+    /// Returns the transport of an app that passes none.
+    static func standard(over http: any HTTPTransport, clock: any ClientClock) -> any SocketTransport {
+        let polling = PollingTransport(http: http)
+        #if canImport(Darwin)
+            return FallbackTransport(webSockets: WebSocketTransport(), polling: polling, clock: clock)
+        #else
+            return polling
+        #endif
+    }
+}

@@ -75,7 +75,8 @@ struct BoardFetchTests {
 
     private func board(_ server: any ElementServer, isBehind: Bool = false, clock: TestClock = TestClock()) -> Board {
         Board(
-            roomID: "room", ownID: "ada", isBehind: isBehind, server: server, files: BoardFiles(folder: folder.url),
+            roomID: "room", ownID: "ada", isBehind: isBehind, server: server,
+            files: BoardFiles(files: RoomFiles(folder: folder.url)),
             clock: clock)
     }
 
@@ -208,7 +209,7 @@ struct BoardFetchTests {
         #expect(second.items.map { $0.element.content["text"]?.string } == ["first", "second"])
         await second.keepAll()
         #expect(second.keepFailure == nil)
-        #expect(try await BoardFiles(folder: folder.url).read("room").operations.count == 2)
+        #expect(try await BoardFiles(files: RoomFiles(folder: folder.url)).read("room").operations.count == 2)
         await second.end()
     }
 
@@ -223,7 +224,7 @@ struct BoardFetchTests {
         await board.keepAll()
         let file = try #require(board.setAside)
         #expect(try Data(contentsOf: file) == foreign)
-        #expect(try await BoardFiles(folder: folder.url).read("room").operations.count == 1)
+        #expect(try await BoardFiles(files: RoomFiles(folder: folder.url)).read("room").operations.count == 1)
         await board.end()
     }
 
@@ -233,10 +234,13 @@ struct BoardFetchTests {
         board.create(type: "note", content: [:])
         await board.keepAll()
         await board.end()
-        let files = BoardFiles(folder: folder.url, isForced: true, mark: nil) { url in
-            guard url.lastPathComponent == "changes" else { throw CocoaError(.fileWriteNoPermission) }
-            try FileManager.default.removeItem(at: url)
-        }
+        let stubborn = RoomFiles(
+            folder: folder.url,
+            removeItem: { url in
+                guard url.lastPathComponent == "changes" else { throw CocoaError(.fileWriteNoPermission) }
+                try FileManager.default.removeItem(at: url)
+            })
+        let files = BoardFiles(files: stubborn)
         await files.keep([element("kept")], of: "room")
         await #expect(throws: CocoaError.self) { try await files.removeAll() }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["elements"])
@@ -253,7 +257,7 @@ struct BoardFetchTests {
         try FileManager.default.removeItem(at: draft)
         await board.keepAll()
         #expect(board.keepFailure == nil)
-        #expect(try await BoardFiles(folder: folder.url).read("room").operations.count == 1)
+        #expect(try await BoardFiles(files: RoomFiles(folder: folder.url)).read("room").operations.count == 1)
         await board.end()
     }
 }

@@ -54,7 +54,7 @@ struct UnreadableContentTests {
         ])
         let board = Board(
             roomID: "room", ownID: "ada", isBehind: false, server: RoomsAPI(transport: http, tokens: ListedTokens()),
-            files: BoardFiles(folder: folder.url), clock: TestClock())
+            files: BoardFiles(files: RoomFiles(folder: folder.url)), clock: TestClock())
         board.noteOpened()
         await lookUntil { !board.isLoading }
         #expect(board.items.map(\.id) == ["a", "odd"])
@@ -79,7 +79,7 @@ struct UnreadableContentTests {
         let items = #"[{"id":1,"elementID":"e","change":\#(stored)}]"#
         let file = #"{"format":1,"roomID":"room","items":\#(items)}"#
         try Data(file.utf8).write(to: changes.appending(path: "room.json"))
-        let kept = try await BoardFiles(folder: folder.url).read("room")
+        let kept = try await BoardFiles(files: RoomFiles(folder: folder.url)).read("room")
         #expect(kept.operations.map(\.change) == [.edit(content: [:], version: version.asCount)])
         #expect(kept.setAside == nil)
     }

@@ -18,9 +18,10 @@ struct ConversationTests {
     let conversation: Conversation
 
     init() {
-        cache = MessageCache(folder: temporary.url.appending(path: "cache"), clock: clock)
+        cache = MessageCache(files: RoomFiles(folder: temporary.url.appending(path: "cache")), clock: clock)
         outbox = Outbox(
-            folder: temporary.url.appending(path: "outbox"), server: server, clock: clock, random: { 1 })
+            files: RoomFiles(folder: temporary.url.appending(path: "outbox")), server: server, clock: clock,
+            random: { 1 })
         let ids = Guarded(0)
         var settings = Conversation.Settings()
         settings.refetchLimit = 6

@@ -10,7 +10,7 @@ struct MessageCacheTests {
     let clock = TestClock(start: start)
 
     func makeCache(roomLimit: Int = 50) -> MessageCache {
-        MessageCache(folder: folder, clock: clock, messageLimit: 3, roomLimit: roomLimit)
+        MessageCache(files: RoomFiles(folder: folder), clock: clock, messageLimit: 3, roomLimit: roomLimit)
     }
 
     func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
@@ -69,7 +69,7 @@ struct MessageCacheTests {
     @Test("rooms opened while the clock was ahead do not keep later ones out, also after a restart")
     func clockSetBack() async throws {
         let ahead = TestClock(start: start.addingTimeInterval(86_400))
-        let early = MessageCache(folder: folder, clock: ahead, messageLimit: 3, roomLimit: 2)
+        let early = MessageCache(files: RoomFiles(folder: folder), clock: ahead, messageLimit: 3, roomLimit: 2)
         for room in ["a", "b"] {
             _ = await early.openRoom(room)
             await early.keep([sample(1, room: room)], of: room)

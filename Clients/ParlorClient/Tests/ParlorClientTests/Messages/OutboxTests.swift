@@ -18,8 +18,8 @@ struct OutboxTests {
         settings.firstPause = .seconds(1)
         settings.longestPause = .seconds(8)
         return Outbox(
-            folder: folder, server: server, clock: clock, settings: settings, random: { 1 }, mark: nil,
-            removeItem: removeItem)
+            files: RoomFiles(folder: folder, removeItem: removeItem), server: server, clock: clock, settings: settings,
+            random: { 1 })
     }
 
     func typed(_ id: String) -> PendingMessage { PendingMessage(tempID: id, text: "text of \(id)", createdAt: start) }

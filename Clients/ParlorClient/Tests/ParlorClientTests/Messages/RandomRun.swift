@@ -216,11 +216,13 @@ final class RandomRun {
         var settings = Outbox.Settings()
         settings.isForced = false
         let outbox = Outbox(
-            folder: folder.appending(path: "outbox"), server: link, clock: clock, settings: settings, random: { 0.5 })
+            files: RoomFiles(folder: folder.appending(path: "outbox")), server: link, clock: clock, settings: settings,
+            random: { 0.5 })
         let ids = Guarded(firstID)
         let backing = MessageBacking(
             server: link, outbox: outbox,
-            cache: MessageCache(folder: folder.appending(path: "cache"), clock: clock, messageLimit: 5),
+            cache: MessageCache(
+                files: RoomFiles(folder: folder.appending(path: "cache")), clock: clock, messageLimit: 5),
             receipts: ReadReceipts(server: link, clock: clock), clock: clock,
             makeID: {
                 ids.withLock { id in

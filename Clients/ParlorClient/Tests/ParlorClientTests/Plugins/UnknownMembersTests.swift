@@ -99,8 +99,8 @@ struct UnknownMembersTests {
     func cache() async throws {
         let folder = TemporaryFolder()
         let room = try decoded(Room.self, room)
-        await RoomListCache(folder: folder.url).keep([room])
-        #expect(await RoomListCache(folder: folder.url).rooms() == [room])
+        await RoomListCache(files: RoomFiles(folder: folder.url)).keep([room])
+        #expect(await RoomListCache(files: RoomFiles(folder: folder.url)).rooms() == [room])
         // This is a file of version 1 from before it kept unknown members.
         let older = """
             {"format":1,"generation":"g","rooms":[{"id":"r1","displayName":"Garden","createdBy":"u1","createdAt":0,
@@ -108,7 +108,7 @@ struct UnknownMembersTests {
              "elementCount":1,"badges":{"messages":1,"elements":2},"hasUnread":true}]}
             """
         try Data(older.utf8).write(to: folder.url.appending(path: "rooms.json"))
-        let rooms = await RoomListCache(folder: folder.url).rooms()
+        let rooms = await RoomListCache(files: RoomFiles(folder: folder.url)).rooms()
         #expect(rooms.map(\.badges) == [.init(messages: 1, elements: 2)])
         #expect(rooms.map(\.extras) == [[:]])
     }
@@ -117,7 +117,7 @@ struct UnknownMembersTests {
     func messageCache() async throws {
         let folder = TemporaryFolder()
         let message = try decoded(Message.self, DecodingTests.message)
-        func cache() -> MessageCache { MessageCache(folder: folder.url, clock: TestClock()) }
+        func cache() -> MessageCache { MessageCache(files: RoomFiles(folder: folder.url), clock: TestClock()) }
         let first = cache()
         _ = await first.openRoom("r1")
         await first.keep([message], of: "r1")

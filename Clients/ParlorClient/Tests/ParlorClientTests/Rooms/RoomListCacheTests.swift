@@ -14,17 +14,18 @@ struct RoomListCacheTests {
     private let list: RoomList
 
     init() {
-        list = RoomList(for: "me", from: server, clock: clock, cache: RoomListCache(folder: temporary.url))
+        list = RoomList(
+            for: "me", from: server, clock: clock, cache: RoomListCache(files: RoomFiles(folder: temporary.url)))
     }
 
-    private func kept() async -> [Room] { await RoomListCache(folder: folder).rooms() }
+    private func kept() async -> [Room] { await RoomListCache(files: RoomFiles(folder: folder)).rooms() }
 
     @Test("the cache returns the stored rooms")
     func keeps() async {
         let room = Given.room(
             "a", updatedAt: 5, messagesUpdatedAt: 20.123, elements: 3, badges: .init(messages: 1, elements: 2),
             last: Given.last("m1", at: 20.123))
-        let cache = RoomListCache(folder: folder)
+        let cache = RoomListCache(files: RoomFiles(folder: folder))
         #expect(await cache.rooms().isEmpty)
         await cache.keep([room])
         #expect(await kept() == [room])
@@ -47,7 +48,9 @@ struct RoomListCacheTests {
 
     @Test("cached rooms and their counts are shown until the server answers")
     func shown() async {
-        await RoomListCache(folder: folder).keep([Given.room("a", badges: .init(messages: 2)), Given.room("b")])
+        await RoomListCache(files: RoomFiles(folder: folder)).keep([
+            Given.room("a", badges: .init(messages: 2)), Given.room("b"),
+        ])
         server.hold()
         list.loadFirst()
         list.loadFirst()
@@ -64,7 +67,7 @@ struct RoomListCacheTests {
 
     @Test("a broken file, or one of another format, is dropped")
     func broken() async throws {
-        await RoomListCache(folder: folder).keep([Given.room("a")])
+        await RoomListCache(files: RoomFiles(folder: folder)).keep([Given.room("a")])
         let file = try #require(
             try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).first)
         for text in ["{", #"{"format":9,"rooms":[]}"#] {
@@ -85,7 +88,7 @@ struct RoomListCacheTests {
 
     @Test("after signing out, nothing is written any more")
     func signedOut() async throws {
-        let cache = RoomListCache(folder: folder)
+        let cache = RoomListCache(files: RoomFiles(folder: folder))
         await cache.keep([Given.room("a")])
         try await cache.removeAll()
         await cache.keep([Given.room("a")])

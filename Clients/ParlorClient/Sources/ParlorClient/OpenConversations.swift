@@ -1,0 +1,95 @@
+/// The conversations that screens have open. All screens of a room share one, and the room is left with the last of them.
+@MainActor
+package final class OpenConversations {
+    private let user: Person
+    private let rooms: RoomList
+    private let backing: MessageBacking
+    let settings: Conversation.Settings
+    /// By room. Those that are being left are among them, so that opening the room again creates no second one that
+    /// writes the same files.
+    private var conversations: [String: Conversation] = [:]
+    /// The number of screens of each room; 0 while the room is being left.
+    private var screens: [String: Int] = [:]
+    private var isEnded = false
+
+    init(of user: Person, in rooms: RoomList, backing: MessageBacking, settings: Conversation.Settings) {
+        self.user = user
+        self.rooms = rooms
+        self.backing = backing
+        self.settings = settings
+    }
+
+    var all: [Conversation] { Array(conversations.values) }
+
+    package subscript(roomID: String) -> Conversation? { conversations[roomID] }
+
+    /// Opens a room's conversation for one screen.
+    ///
+    /// - Parameter isBehind: whether missed events are still to come.
+    /// - Returns: the same conversation for all screens of a room. Each screen has to ``close(_:)`` it once. After a
+    ///   sign-out it is one that stays empty.
+    func open(_ room: Room, isBehind: Bool) -> Conversation {
+        let conversation =
+            conversations[room.id]
+            ?? Conversation(
+                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userID)),
+                isBehind: isBehind, backing: backing, settings: settings)
+        if isEnded { return conversation }
+        conversation.onUnknownRoom = { [weak rooms] in rooms?.check(room.id) }
+        conversation.reader.unreadCount = { [counts = rooms.counts] in counts.latest(of: room.id)?.unreadMessages }
+        conversation.reader.onEnd = { [weak rooms] in rooms?.noteEnd($0, of: room.id) }
+        conversations[room.id] = conversation
+        screens[room.id, default: 0] += 1
+        if screens[room.id] == 1 {
+            conversation.loader.unreadAtOpening =
+                rooms.counts.latest(of: room.id)?.unreadMessages ?? room.badges.messages
+            rooms.enter(room.id)
+        }
+        conversation.beginVisit()
+        return conversation
+    }
+
+    /// Closes the room for one screen. When the last screen closes it, the room is left.
+    ///
+    /// Returns when the messages are cached, without waiting for the server.
+    package func close(_ conversation: Conversation) async {
+        let roomID = conversation.roomID
+        guard conversations[roomID] === conversation, let count = screens[roomID], count > 0 else { return }
+        screens[roomID] = count - 1
+        if count == 1 { await leave(conversation) }
+    }
+
+    private func leave(_ conversation: Conversation) async {
+        let roomID = conversation.roomID
+        screens[roomID] = 0
+        rooms.beginLeaving(roomID)
+        let before = conversation.visit
+        let leaving = await conversation.leave()
+        // A screen may have opened the room meanwhile. If that screen has closed too, its own `leave` does
+        // the rest.
+        guard conversations[roomID] === conversation, screens[roomID] == 0, conversation.visit - before <= 1
+        else { return }
+        (conversations[roomID], screens[roomID]) = (nil, nil)
+        Task {
+            await leaving?.value
+            // A screen may have opened the room meanwhile.
+            if conversations[roomID] == nil { rooms.leave(roomID) }
+        }
+    }
+
+    func apply(_ update: SocketUpdate) { for conversation in conversations.values { conversation.apply(update) } }
+
+    /// Ends the conversation of a room that the person is no longer in. A screen that opens the room again gets a new
+    /// one, because this one stays empty.
+    func forget(_ roomID: String) async {
+        screens[roomID] = nil
+        await conversations.removeValue(forKey: roomID)?.end()
+        await backing.cache.remove(roomID)
+    }
+
+    /// Notes a sign-out: rooms that are opened from now on stay empty.
+    func noteEnd() { isEnded = true }
+
+    /// Leaves all rooms.
+    func leaveAll() async { for conversation in all { await leave(conversation) } }
+}
