@@ -3,15 +3,22 @@ import ParlorClient
 
 /// An app on a device: the account or the client uses the device's network and the server's clock.
 extension ScriptedDevice {
-    /// Makes an account, as an app does at its launch. A second account with the same folder or store is the next launch
-    /// of the app; only one may be in use.
+    /// Makes an account, as an app does at its launch. A second account with the same folder is the next launch of the
+    /// app; only one may be in use.
     ///
-    /// - Parameters:
-    ///   - store: by default a file in the folder.
-    ///   - folder: the parent of each person's folder.
+    /// - Parameter folder: the parent of each person's folder; it also has the session.
     @MainActor
     public func makeAccount(
-        keptIn store: (any SessionStore)? = nil, folder: URL, settings: RoomsClient.Settings = RoomsClient.Settings(),
+        folder: URL, settings: RoomsClient.Settings = RoomsClient.Settings(),
+        clearNotifications: @escaping @MainActor () async -> Void = {}
+    ) -> ParlorAccount {
+        makeAccount(keptIn: nil, folder: folder, settings: settings, clearNotifications: clearNotifications)
+    }
+
+    /// Makes an account with a store of its own.
+    @MainActor
+    package func makeAccount(
+        keptIn store: (any SessionStore)?, folder: URL, settings: RoomsClient.Settings = RoomsClient.Settings(),
         clearNotifications: @escaping @MainActor () async -> Void = {}
     ) -> ParlorAccount {
         ParlorAccount(

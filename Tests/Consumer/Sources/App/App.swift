@@ -66,8 +66,7 @@ final class Phone {
     init(_ name: String, _ server: URL, _ folder: URL) async throws {
         let folder = folder.appending(path: name)
         nextLaunch = {
-            ParlorAccount(
-                server: server, store: FileSessionStore(url: folder.appending(path: "session")), folder: folder)
+            ParlorAccount(server: server, sessionIn: .file(folder.appending(path: "session")), folder: folder)
         }
         account = nextLaunch()
         try await account.register(

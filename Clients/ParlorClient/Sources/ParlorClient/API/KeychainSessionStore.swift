@@ -2,50 +2,32 @@
     import Foundation
     import Security
 
-    /// Stores sessions in the keychain, on this device only. They are readable after the first unlock.
-    ///
-    /// On macOS this is the data protection keychain, so the app needs a signature with an application identifier.
-    ///
-    /// With an access group and a lock, an extension of the app can share them (``NotificationLoader``). Without a
-    /// lock, an extension may read the stored token, but must not renew the session.
-    public struct KeychainSessionStore: SessionStore {
+    /// Stores sessions in the keychain (``SessionPlace/keychain(accessGroup:lock:)``).
+    struct KeychainSessionStore: SessionStore {
         /// The keychain's error.
-        package struct Failure: LocalizedError, Sendable {
-            package let status: OSStatus
+        struct Failure: LocalizedError, Sendable {
+            let status: OSStatus
 
             /// A sentence for an alert, in English, with the system's reason if it has one.
-            package var errorDescription: String? {
+            var errorDescription: String? {
                 let reason = SecCopyErrorMessageString(status, nil) as String? ?? "error \(status)."
                 return "The keychain of this device cannot be used: \(reason)"
             }
         }
 
         private let service: String
-        private let account: String
+        private let account = "session"
         private let accessGroup: String?
         private let lock: FileLock?
 
-        /// - Parameters:
-        ///   - service: identifies the server, for example by its address.
-        ///   - account: identifies the person, if the app has several.
-        ///   - accessGroup: the group shared with extensions; nil for the app alone. A store with a group does not
-        ///     find sessions that a store without a group has stored: <doc:Notifications> shows how to move them.
-        ///   - lock: a file in the app group's container, the same for the app and its extensions. It is created
-        ///     if missing. With a lock, only one process changes the keychain at a time. Pass nil if no extension
-        ///     renews the session.
-        public init(service: String, account: String = "session", accessGroup: String? = nil, lock: URL? = nil) {
-            self.service = service
-            self.account = account
+        /// The store of a server's sessions.
+        init(server: URL, accessGroup: String? = nil, lock: URL? = nil) {
+            service = server.serverFileName
             self.accessGroup = accessGroup
             self.lock = lock.map { FileLock(url: $0) }
         }
 
-        /// Creates the store in which ``ParlorAccount`` has the sessions of a server.
-        public init(server: URL, accessGroup: String? = nil, lock: URL? = nil) {
-            self.init(service: server.serverFileName, accessGroup: accessGroup, lock: lock)
-        }
-
-        public func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+        func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
             guard let lock else { return try body() }
             return try lock.withLock(body)
         }
@@ -62,7 +44,7 @@
 
         /// Returns the stored sessions; none if nothing is stored, or if this version cannot decode it. Such data stays
         /// until ``save(_:)`` sets it aside.
-        public func load() throws -> KeptSessions { KeptSessions(decoding: try data()) ?? KeptSessions() }
+        func load() throws -> KeptSessions { KeptSessions(decoding: try data()) ?? KeptSessions() }
 
         private func data() throws -> Data? {
             var query = self.query(account)
@@ -76,7 +58,7 @@
 
         /// Replaces the stored sessions. Data that this version cannot decode is kept, under the account's name with
         /// `.unreadable` appended.
-        public func save(_ sessions: KeptSessions) throws {
+        func save(_ sessions: KeptSessions) throws {
             if let stored = try data(), KeptSessions(decoding: stored) == nil {
                 try write(stored, account + ".unreadable")
             }

@@ -4,10 +4,9 @@ import Foundation
     import Glibc
 #endif
 
-/// Stores sessions from one launch of the app to the next: in the keychain on Apple's systems, in a file elsewhere.
-///
-/// A ``ParlorAccount`` uses it, one call at a time. In an app's extension, a ``NotificationLoader`` does.
-public protocol SessionStore: Sendable {
+/// Stores sessions from one launch of the app to the next. A ``ParlorAccount`` uses it, one call at a time. In an app's
+/// extension, a ``NotificationLoader`` does.
+package protocol SessionStore: Sendable {
     /// Returns the stored sessions, or empty ones if nothing is stored.
     func load() throws -> KeptSessions
 
@@ -25,15 +24,15 @@ public protocol SessionStore: Sendable {
 }
 
 extension SessionStore {
-    public func exclusively<Value>(_ body: () throws -> Value) throws -> Value { try body() }
+    package func exclusively<Value>(_ body: () throws -> Value) throws -> Value { try body() }
 }
 
 /// The current session, and those that the server still has to end.
-public struct KeptSessions: Codable, Equatable, Sendable {
-    public var current: Session?
-    public var ending: [EndingSession]
+package struct KeptSessions: Codable, Equatable, Sendable {
+    package var current: Session?
+    package var ending: [EndingSession]
 
-    public init(current: Session? = nil, ending: [EndingSession] = []) {
+    package init(current: Session? = nil, ending: [EndingSession] = []) {
         self.current = current
         self.ending = ending
     }
@@ -51,32 +50,29 @@ public struct KeptSessions: Codable, Equatable, Sendable {
 }
 
 /// A session whose person has signed out, but whose end the server has not confirmed.
-public struct EndingSession: Codable, Equatable, Sendable {
-    public var session: Session
+package struct EndingSession: Codable, Equatable, Sendable {
+    package var session: Session
     /// The device to unregister with the session.
-    public var deviceToken: String?
+    package var deviceToken: String?
 
-    public init(session: Session, deviceToken: String? = nil) {
+    package init(session: Session, deviceToken: String? = nil) {
         self.session = session
         self.deviceToken = deviceToken
     }
 }
 
-/// Stores sessions in a file that only its owner can read. On Apple's systems use ``KeychainSessionStore``.
-///
-/// Processes of one app can share the file. A lock file, whose name is that of the file with `.lock` appended, lets
-/// only one process change the file at a time.
-public struct FileSessionStore: SessionStore {
+/// Stores sessions in a file (``SessionPlace/file(_:)``).
+package struct FileSessionStore: SessionStore {
     private let url: URL
 
-    public init(url: URL) { self.url = url }
+    package init(url: URL) { self.url = url }
 
     /// Returns the stored sessions; none if the file is missing, or if this version cannot decode it. Such a file stays
     /// until ``save(_:)`` sets it aside.
     ///
     /// - Throws: the file system's error, if the file cannot be read now. It may hold a session, so returning none
     ///   would sign the person out.
-    public func load() throws -> KeptSessions { KeptSessions(decoding: try data()) ?? KeptSessions() }
+    package func load() throws -> KeptSessions { KeptSessions(decoding: try data()) ?? KeptSessions() }
 
     private func data() throws -> Data? {
         do {
@@ -86,13 +82,13 @@ public struct FileSessionStore: SessionStore {
         }
     }
 
-    public func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+    package func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
         try FileLock(url: url.appendingPathExtension("lock")).withLock(body)
     }
 
     /// Replaces the stored sessions. A file that this version cannot decode is kept, with `.unreadable` appended to its
     /// name.
-    public func save(_ sessions: KeptSessions) throws {
+    package func save(_ sessions: KeptSessions) throws {
         try FileManager.default.createDirectory(
             at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
         if let stored = try data(), KeptSessions(decoding: stored) == nil {

@@ -54,19 +54,19 @@ public final class ParlorAccount {
     ///
     /// - Parameters:
     ///   - server: the server's address, `https://…` or `http://…`.
-    ///   - store: by default the keychain on Apple's systems, and a file in `folder` elsewhere. An app with an extension
-    ///     passes the store that both share (<doc:Notifications>).
+    ///   - place: where the session stays; by default the keychain on Apple's systems, and a file in `folder` elsewhere.
+    ///     An app with an extension passes the place that both share (<doc:Notifications>).
     ///   - folder: the parent of each person's folder, for this server alone; by default one in Application Support.
     ///   - clearNotifications: removes the app's delivered notifications and the icon's badge. It is called when a person
     ///     leaves, so that the next one does not see them.
     public convenience init(
-        server: URL, store: (any SessionStore)? = nil, folder: URL? = nil,
+        server: URL, sessionIn place: SessionPlace? = nil, folder: URL? = nil,
         settings: RoomsClient.Settings = RoomsClient.Settings(),
         clearNotifications: @escaping @MainActor () async -> Void = {}
     ) {
         let folder = folder ?? Self.standardFolder(for: server)
         self.init(
-            server: server, store: store ?? Self.standardStore(for: server, in: folder), folder: folder,
+            server: server, store: (place ?? Self.standardPlace(in: folder)).store(server), folder: folder,
             http: URLSessionTransport(base: server), sockets: nil, clock: SystemClock(), settings: settings,
             clearNotifications: clearNotifications)
     }
@@ -95,11 +95,11 @@ public final class ParlorAccount {
         return (parents.first ?? .homeDirectory).appending(path: "Parlor/\(server.serverFileName)")
     }
 
-    private static func standardStore(for server: URL, in folder: URL) -> any SessionStore {
+    private static func standardPlace(in folder: URL) -> SessionPlace {
         #if canImport(Darwin)
-            KeychainSessionStore(server: server)
+            .keychain()
         #else
-            FileSessionStore(url: folder.appending(path: "session"))
+            .file(folder.appending(path: "session"))
         #endif
     }
 

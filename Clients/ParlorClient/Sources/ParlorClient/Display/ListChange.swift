@@ -101,30 +101,17 @@ where Value: RandomAccessCollection, Value.Element: Identifiable & Equatable, Va
     ///     print(change.items.count, change.inserted, change.moved, change.updated, change.removed)
     /// }
     /// ```
-    public var changes: ListChanges<Value> { ListChanges(values: self) }
-}
-
-/// The changes of an observed list: ``ObservedValues/changes``. It ends when its task is cancelled.
-public struct ListChanges<Items: RandomAccessCollection & Sendable>: AsyncSequence, Sendable
-where Items.Element: Identifiable & Equatable, Items.Element.ID: Sendable {
-    public typealias Element = ListChange<Items>
-
-    fileprivate let values: ObservedValues<Items>
-
-    public func makeAsyncIterator() -> Iterator { Iterator(values: values.makeAsyncIterator()) }
-
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var values: ObservedValues<Items>.Iterator
-        private var last: Items?
-
-        fileprivate init(values: ObservedValues<Items>.Iterator) { self.values = values }
-
-        public mutating func next() async -> ListChange<Items>? {
-            while let items = await values.next() {
-                let change = last.map { ListChange(from: $0, to: items) } ?? ListChange(all: items)
-                let isFirst = last == nil
-                last = items
-                if isFirst || !change.isEmpty { return change }
+    public var changes: AsyncStream<ListChange<Value>> {
+        let (next, last) = (makeReader(), Guarded<Value?>(nil))
+        return AsyncStream {
+            while let items = await next() {
+                let before = last.withLock { last in
+                    defer { last = items }
+                    return last
+                }
+                guard let before else { return ListChange(all: items) }
+                let change = ListChange(from: before, to: items)
+                if !change.isEmpty { return change }
             }
             return nil
         }

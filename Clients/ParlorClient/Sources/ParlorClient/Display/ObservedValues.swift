@@ -17,16 +17,25 @@ public struct ObservedValues<Value: Sendable>: AsyncSequence, Sendable {
     /// - Parameter value: reads the models. A model that it captures is kept as long as the sequence.
     public init(_ value: @escaping @MainActor @Sendable () -> Value) { self.value = value }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(value: value) }
+    public func makeAsyncIterator() -> AsyncStream<Value>.Iterator {
+        AsyncStream(unfolding: makeReader()).makeAsyncIterator()
+    }
 
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let value: @MainActor @Sendable () -> Value
+    /// Returns a function that waits for the next value. It returns nil if its task is cancelled.
+    func makeReader() -> @Sendable () async -> Value? {
+        let observation = Observation(value)
+        return { await observation.next() }
+    }
+
+    @MainActor
+    private final class Observation {
+        private let value: @MainActor @Sendable () -> Value
         /// Has an element after the value's next change; nil before the first value.
         private var changes: AsyncStream<Void>?
 
-        fileprivate init(value: @escaping @MainActor @Sendable () -> Value) { self.value = value }
+        nonisolated init(_ value: @escaping @MainActor @Sendable () -> Value) { self.value = value }
 
-        public mutating func next() async -> Value? {
+        func next() async -> Value? {
             if let changes {
                 var iterator = changes.makeAsyncIterator()
                 // Nil if the task is cancelled.
@@ -36,14 +45,7 @@ public struct ObservedValues<Value: Sendable>: AsyncSequence, Sendable {
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             changes = stream
             // The change is reported before it is made, and in the same turn. So the next turn reads the new value.
-            return await Self.read(value) { continuation.yield() }
-        }
-
-        @MainActor
-        private static func read(_ value: @MainActor () -> Value, onChange: @escaping @Sendable () -> Void) -> Value {
-            withObservationTracking(value) {
-                onChange()
-            }
+            return withObservationTracking(value) { continuation.yield() }
         }
     }
 }

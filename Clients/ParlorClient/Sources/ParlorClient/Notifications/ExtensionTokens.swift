@@ -28,8 +28,7 @@ package actor ExtensionTokens: TokenProvider {
     /// Uses the store that the app uses.
     ///
     /// - Parameters:
-    ///   - store: the app's store, which must implement ``SessionStore/exclusively(_:)``: a ``KeychainSessionStore``
-    ///     with an access group and a lock, or a ``FileSessionStore`` in the app group's container.
+    ///   - store: the app's store, which must implement ``SessionStore/exclusively(_:)``.
     ///   - makeAttemptID: returns a unique id for a refresh, of 1 to 64 characters.
     ///   - random: returns a number from 0 up to 1, which spreads the retries of many clients.
     package init(

@@ -19,10 +19,10 @@ public struct NotificationLoader: Sendable {
 
     /// Creates a loader with the app's session.
     ///
-    /// - Parameters:
-    ///   - store: the store that the app and the extension share. The app passes it to its ``ParlorAccount``.
-    public init(server: URL, sharedIn store: any SessionStore) {
-        self.init(http: URLSessionTransport(base: server, timeout: Self.requestTimeout), sharedIn: store)
+    /// - Parameter place: the place that the app passes to its ``ParlorAccount``.
+    public init(server: URL, sessionIn place: SessionPlace) {
+        self.init(
+            http: URLSessionTransport(base: server, timeout: Self.requestTimeout), sharedIn: place.store(server))
     }
 
     package init(http: any HTTPTransport, sharedIn store: any SessionStore, clock: any ClientClock = SystemClock()) {

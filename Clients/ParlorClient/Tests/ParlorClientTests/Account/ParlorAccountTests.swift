@@ -181,7 +181,7 @@ struct ParlorAccountTests {
     func links(link: String, room: String?) throws {
         let account = ParlorAccount(
             server: try #require(URL(string: "https://chat.example/")),
-            store: FileSessionStore(url: folder.url.appending(path: "session")), folder: folder.url)
+            sessionIn: .file(folder.url.appending(path: "session")), folder: folder.url)
         #expect(account.open(try #require(URL(string: link))) == (room != nil))
         #expect(account.roomToOpen == room)
     }

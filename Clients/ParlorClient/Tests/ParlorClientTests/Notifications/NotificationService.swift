@@ -8,17 +8,15 @@ import ParlorClient
 // The code of two blocks in ParlorClient.docc/Notifications.md. `NotificationServiceTests` checks that they are the
 // same, and runs this code.
 
-nonisolated func makeSessionStore() -> KeychainSessionStore {
+nonisolated func sharedPlace() -> SessionPlace {
     // This is nil if the target does not have the app group.
     let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.com.example.chat")!
-    return KeychainSessionStore(
-        server: URL(string: "https://parlor.example")!, accessGroup: "ABCDE12345.com.example.chat",
-        lock: group.appending(path: "session.lock"))
+    return .keychain(accessGroup: "ABCDE12345.com.example.chat", lock: group.appending(path: "session.lock"))
 }
 
 nonisolated final class NotificationService: UNNotificationServiceExtension {
     private static let loader = NotificationLoader(
-        server: URL(string: "https://parlor.example")!, sharedIn: makeSessionStore())
+        server: URL(string: "https://parlor.example")!, sessionIn: sharedPlace())
 
     override func didReceive(
         _ request: UNNotificationRequest, withContentHandler show: @escaping (UNNotificationContent) -> Void

@@ -17,7 +17,7 @@ struct NotificationServiceTests {
         let blocks = guide.components(separatedBy: "```swift\n").dropFirst()
             .map { $0.components(separatedBy: "```")[0] }
         let compiled = try String(contentsOf: here.appending(path: "NotificationService.swift"), encoding: .utf8)
-        for name in ["func makeSessionStore()", "class NotificationService"] {
+        for name in ["func sharedPlace()", "class NotificationService"] {
             let block = try #require(blocks.first { $0.contains(name) })
             // Each block begins with its imports, which are left out here.
             let code = block.split(separator: "\n\n", maxSplits: 1)[1]

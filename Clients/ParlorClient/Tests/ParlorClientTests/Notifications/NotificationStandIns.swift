@@ -1,6 +1,7 @@
 #if !canImport(UserNotifications)
     import Foundation
     import ParlorClient
+    import ParlorClientTesting
 
     // The parts of Apple's frameworks that the guide's extension uses, with the same declarations.
 
@@ -49,12 +50,11 @@
         }
     }
 
-    /// A keychain in which nobody is signed in.
-    struct KeychainSessionStore: SessionStore {
-        init(server: URL, accessGroup: String? = nil, lock: URL? = nil) {}
-
-        func load() -> KeptSessions { KeptSessions() }
-        func save(_ sessions: KeptSessions) {}
+    extension SessionPlace {
+        /// A keychain in which nobody is signed in.
+        static func keychain(accessGroup: String?, lock: URL?) -> SessionPlace {
+            SessionPlace { _ in MemorySessionStore() }
+        }
     }
 
     extension FileManager {
