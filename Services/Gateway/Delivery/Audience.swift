@@ -46,7 +46,7 @@ final class Audience {
 }
 
 extension Audience: BroadcastReceivers {
-    var count: Int { everyone.count }
-
-    func send(_ batch: OutgoingBatch) { for subscriber in everyone { subscriber.socket.send(batch) } }
+    func send(_ batch: OutgoingBatch, to receivers: ArraySlice<Subscriber>) {
+        for subscriber in receivers where subscriber.everyoneIndex != nil { subscriber.socket.send(batch) }
+    }
 }

@@ -3,8 +3,10 @@ import ParlorSocketIO
 
 /// The sockets of a loop.
 protocol BroadcastReceivers: AnyObject {
-    var count: Int { get }
-    func send(_ batch: OutgoingBatch)
+    associatedtype Receiver
+    var everyone: [Receiver] { get }
+    /// Sends to these, except those that have left since.
+    func send(_ batch: OutgoingBatch, to receivers: ArraySlice<Receiver>)
 }
 
 /// The parameters of the throttle of `:global` events.
@@ -12,6 +14,8 @@ package struct BroadcastPacing: Sendable {
     /// The number of sockets on a loop above which each broadcast is followed by a pause. Writing to that
     /// many takes about a millisecond.
     package var threshold = 256
+    /// The number of sockets that a broadcast writes to in one turn of the loop.
+    package var part = 256
     /// The length of the pause as a multiple of the broadcast's duration, and its bounds.
     package var pauseFactor = 4
     package var minimumPause: Duration = .zero
@@ -36,10 +40,11 @@ package struct BroadcastPacing: Sendable {
 /// each broadcast. Events during a pause are coalesced: they are sent together, in order.
 ///
 /// Writing to thousands of sockets takes tens of milliseconds. Nearly all of it goes into system calls: one for each
-/// socket, however many bytes it writes. With pauses, senders and people in rooms seldom wait for a broadcast.
+/// socket, however many bytes it writes. With pauses, senders and people in rooms seldom wait for a broadcast. And it is
+/// written in parts, one in each turn of the loop, so those who do wait for a part only.
 ///
-/// A turn that writes to half of the sockets anyway, such as to those in one room, ends the pause: in it, events to all take
-/// hardly more system calls.
+/// A turn that writes to half of the sockets anyway, such as to those in one room, ends the pause, and has no parts: in
+/// it, events to all take hardly more system calls.
 ///
 /// A pause protects the requests in progress, so it ends early when the last of them is done. Most requests
 /// cause a broadcast, and these are then sent together.
@@ -62,9 +67,19 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     private let pacing: BroadcastPacing
     private let isBusy: () -> Bool
     private var state = State.ready
+    /// A broadcast of which some sockets have yet to get their part.
+    private struct Round {
+        let batch: OutgoingBatch
+        var receivers: ArraySlice<Receivers.Receiver>
+    }
+
     private var packets: [OutgoingPacket] = []
     private var byteCount = 0
-    /// The duration of the last broadcast, and the time at which its output was written.
+    private var round: Round?
+    /// The start of the last turn that writes to half of the sockets.
+    private var lastWideTurn = LoopInstant(nanoseconds: 0)
+    /// The time that the last broadcast took, without what the loop did between its parts; and the time at which its output
+    /// was written.
     private var lastDuration: Duration = .zero
     private var lastEnd = LoopInstant(nanoseconds: 0)
     /// True if the end of this turn, or the loop's next idle turn, will check whether the pause can end.
@@ -96,14 +111,17 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         switch state {
         case .broadcasting, .pausing:
             if byteCount > Self.maxDelayedBytes { sendAll() } else { endPauseIfAllIsDone() }
-        case .ready where isEnding || receivers.count <= pacing.threshold: sendAll()
+        case .ready where isEnding || receivers.everyone.count <= pacing.threshold: sendAll()
         case .ready: broadcastAtEndOfTurn()
         }
     }
 
     /// Notes that this turn writes to so many sockets. If they are half of all, pending events go out at its end.
     func noteWrites(to count: Int) {
-        if count > pacing.threshold, 2 * count >= receivers.count { endPause() }
+        guard count > pacing.threshold, 2 * count >= receivers.everyone.count else { return }
+        lastWideTurn = loop.now
+        sendRest()
+        endPause()
     }
 
     /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
@@ -114,11 +132,25 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         sendAll()
     }
 
+    /// Sends the pending events to all sockets now.
     private func sendAll() {
+        sendRest()
+        beginRound()
+        sendRest()
+    }
+
+    private func beginRound() {
         guard !packets.isEmpty else { return }
-        let batch = OutgoingBatch(packets)
+        round = Round(batch: OutgoingBatch(packets), receivers: receivers.everyone[...])
         (packets, byteCount) = ([], 0)
-        receivers.send(batch)
+    }
+
+    /// Sends the broadcast to so many of the sockets that have yet to get it.
+    private func sendRest(upTo count: Int = .max) {
+        guard let current = round.take() else { return }
+        receivers.send(current.batch, to: current.receivers.prefix(count))
+        let rest = current.receivers.dropFirst(count)
+        if !rest.isEmpty { round = Round(batch: current.batch, receivers: rest) }
     }
 
     /// Sends all events of this turn at its end.
@@ -126,10 +158,21 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         state = .broadcasting
         loop.atEndOfTurn { [weak self] in
             guard let self else { return }
-            let start = LoopInstant.now()
-            sendAll()
-            // The timer fires in the next turn, which begins when this one's output is written.
-            loop.schedule(after: .zero) { [weak self] in self?.pause(after: .now() - start) }
+            beginRound()
+            sendPart(after: .zero)
+        }
+    }
+
+    /// - Parameter spent: the time that earlier parts took.
+    private func sendPart(after spent: Duration) {
+        let start = LoopInstant.now()
+        sendRest(upTo: lastWideTurn == loop.now ? .max : pacing.part)
+        // The timer fires in the next turn, which begins when this one's output is written.
+        loop.schedule(after: .zero) { [weak self] in
+            guard let self else { return }
+            let spent = spent + (.now() - start)
+            guard round != nil else { return pause(after: spent) }
+            loop.atEndOfTurn { [weak self] in self?.sendPart(after: spent) }
         }
     }
 

@@ -10,14 +10,18 @@ import Testing
 
 @Suite("Throttling broadcasts", .timeLimit(.minutes(1)))
 struct BroadcastThrottleTests {
-    /// A number of sockets, with the packet count of each batch to them.
+    /// A number of sockets, with the packet count of each batch to them, and the sockets that get it.
     private final class Receivers: BroadcastReceivers, Sendable {
-        let count: Int
+        let everyone: [Int]
         let batches = Arrivals<Int>()
+        let parts = Arrivals<[Int]>()
 
-        init(_ count: Int) { self.count = count }
+        init(_ count: Int) { everyone = Array(0..<count) }
 
-        func send(_ batch: OutgoingBatch) { batches.add(batch.packets.count) }
+        func send(_ batch: OutgoingBatch, to receivers: ArraySlice<Int>) {
+            batches.add(batch.packets.count)
+            parts.add(Array(receivers))
+        }
     }
 
     /// A throttle on a loop; the test sets what is busy.
@@ -169,6 +173,52 @@ struct BroadcastThrottleTests {
                 throttle.broadcast(.event("n", []))
             }
             try await side.expect([4])
+        }
+    }
+
+    @Test("a broadcast is written in parts, one in each turn, and other work comes between them")
+    func parts() async throws {
+        var pacing = Self.pacing(threshold: 4)
+        pacing.part = 2
+        try await run(sockets: 5, pacing) { side in
+            await side.run { [loop = side.loop.loop, parts = side.receivers.parts] throttle in
+                throttle.broadcast(.event("n", []))
+                func noteTurns(_ left: Int) {
+                    parts.add([])
+                    if left > 1 { loop.inNextTurn { noteTurns(left - 1) } }
+                }
+                noteTurns(4)
+            }
+            let seen = try await side.receivers.parts.next(7)
+            #expect(seen.filter { !$0.isEmpty } == [[0, 1], [2, 3], [4]])
+            let (first, last) = (seen.firstIndex(of: [0, 1]) ?? 0, seen.firstIndex(of: [4]) ?? 0)
+            #expect(seen[first...last].contains([]))
+        }
+    }
+
+    @Test(
+        "what must not wait comes after the rest of a broadcast, for each socket", arguments: ["bytes", "wide", "end"])
+    func restFirst(cause: String) async throws {
+        var pacing = Self.pacing(threshold: 2)
+        pacing.part = 2
+        try await run(sockets: 5, pacing) { side in
+            await side.run { [loop = side.loop.loop] throttle in
+                throttle.broadcast(.event("n", []))
+                // The first part is sent at the end of this turn, before this.
+                loop.atEndOfTurn {
+                    throttle.broadcast(.event("n", []))
+                    switch cause {
+                    case "bytes": throttle.broadcast(.event("n", [JSONValue(String(repeating: "x", count: 70_000))]))
+                    case "wide": throttle.noteWrites(to: 3)
+                    default: throttle.end()
+                    }
+                }
+            }
+            let first = try await side.receivers.parts.next(2)
+            #expect(first == [[0, 1], [2, 3, 4]])
+            guard cause != "wide" else { return }
+            let second = try await side.receivers.parts.next()
+            #expect(second == [0, 1, 2, 3, 4])
         }
     }
 
