@@ -33,7 +33,8 @@ package struct RoomJoins: Sendable {
 
     static let join = Fields(
         .string("roomId", .id),
-        .optional(.bool("keepOthers", note: "If false (the default), the socket leaves all other rooms."), or: false))
+        .optional(.bool("keepOthers", note: "If false (the default), the socket leaves all other rooms."), or: false),
+        .optional(.bool("keepUnseen", note: "If true, the elements' badge stays, and new elements count."), or: false))
     static let leave = Fields(.string("roomId", .id))
     static let typing = Fields(.string("roomId", .id), .bool("isTyping"))
 
@@ -46,10 +47,11 @@ package struct RoomJoins: Sendable {
         let fields = try RequestFields(payload)
         switch own {
         case .join:
-            let (roomID, keepsOthers) = try Self.join.read(fields)
+            let (roomID, keepsOthers, keepsUnseen) = try Self.join.read(fields)
             try await checks.pass(
                 directory.catalog.joinChecks, payload, as: client.caller, origin: origin, key: roomID)
-            return try await join(roomID, keepingOthers: keepsOthers, client, origin, on: front)
+            return try await join(
+                roomID, keepingOthers: keepsOthers, seesAll: !keepsUnseen, client, origin, on: front)
         case .leave: try await leave(try Self.leave.read(fields), client, origin, on: front)
         case .typing:
             let (roomID, isTyping) = try Self.typing.read(fields)
@@ -59,9 +61,11 @@ package struct RoomJoins: Sendable {
     }
 
     /// Joins a room, and leaves the others unless they are to be kept.
+    ///
+    /// - Parameter seesAll: false if the elements' badge stays.
     private func join(
-        _ roomID: String, keepingOthers keepsOthers: Bool, _ client: ClientSocket, _ origin: RequestOrigin,
-        on front: isolated EventFront
+        _ roomID: String, keepingOthers keepsOthers: Bool, seesAll: Bool, _ client: ClientSocket,
+        _ origin: RequestOrigin, on front: isolated EventFront
     ) async throws(ServiceError) -> JSONValue? {
         // Once the join has had an effect, nothing may fail any more.
         guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
@@ -77,10 +81,10 @@ package struct RoomJoins: Sendable {
         let left = keepsOthers ? [] : client.subscriber.object.rooms.filter { $0 != roomID }
         for other in left { leaveAudience(of: other, client, on: front) }
         let (id, userID) = (client.id, client.caller.id)
-        await presence.join(.init(roomID: roomID, userID: userID), socketID: id)
+        await presence.join(.init(roomID: roomID, userID: userID), socketID: id, seesAll: seesAll)
         // The entries that zero the badges may come after the ack, and `room:badges` must not show the
         // previous values.
-        cache.noteVisit(to: roomID, by: userID)
+        if seesAll { cache.noteVisit(to: roomID, by: userID) }
         await withDiscardingTaskGroup { [presence] group in
             for other in left {
                 group.addTask { await presence.leave(.init(roomID: other, userID: userID), socketID: id) }

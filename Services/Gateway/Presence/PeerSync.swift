@@ -36,6 +36,9 @@ struct PeerSync: Sendable {
 
     // MARK: Publishing
 
+    /// True if other gateways know the entry as this one's.
+    func knows(_ entry: Presence.Entry) -> Bool { published.contains(entry) }
+
     mutating func publish(_ entry: Presence.Entry, isOn: Bool) {
         if isOn { published.insert(entry) } else { published.remove(entry) }
         publishNumbered(entry.kind == .presence ? .presence : .typing) {

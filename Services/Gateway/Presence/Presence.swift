@@ -22,13 +22,15 @@ package actor Presence: LoopActor {
     private let serviceTimeout: Duration
     private let announce: @Sendable (Change) -> Void
     private nonisolated let membership: GatewayMembership
+    /// The sockets that see all of a room. Services are notified of these.
+    private var visits = OwnerTable()
     private var table: PresenceTable { didSet { changes.store(table.revision, ordering: .releasing) } }
     private var typingTimers = TypingTimers()
     private var peers: PeerSync
     private lazy var services = ServiceNotifier(
         gatewayID: gatewayID, bus: bus, on: loop, log: log, timeout: serviceTimeout
-    ) { [weak self] member, isOpen in
-        self?.onLoop { $0.publish(Entry(kind: .presence, member: member), isOn: isOpen) }
+    ) { [weak self] member, _ in
+        self?.onLoop { $0.publishPresence(of: Entry(kind: .presence, member: member)) }
     }
     private var subscriptions: [BusSubscription] = []
     private var heartbeat: LoopTimer?
@@ -92,34 +94,50 @@ package actor Presence: LoopActor {
     // MARK: Sockets
 
     /// Records that a socket joined a room. Returns when the services are notified.
-    package func join(_ member: RoomMember, socketID: String) async {
+    ///
+    /// - Parameter seesAll: false for a socket that is present, but for which nothing counts as seen: services are not
+    ///   notified of it.
+    package func join(_ member: RoomMember, socketID: String, seesAll: Bool = true) async {
         let entry = Entry(kind: .presence, member: member)
+        if seesAll { visits.add(entry, to: socketID) } else { visits.remove(entry, from: socketID) }
         table.add(entry, socketID: socketID)
-        await notifyServices(of: entry)?.value
+        await settle(entry)?.value
     }
 
     /// Records that a socket left a room, which also ends its typing there. Returns when the services are
     /// notified.
     package func leave(_ member: RoomMember, socketID: String) async {
         stopTyping(member, socketID: socketID)
-        let entry = Entry(kind: .presence, member: member)
-        table.remove(entry, socketID: socketID)
-        await notifyServices(of: entry)?.value
+        await end(Entry(kind: .presence, member: member), socketID: socketID)?.value
     }
 
     /// Records that a socket has closed.
     package func disconnect(socketID: String) {
         let entries = table.entries(ofSocket: socketID)
         for entry in entries where entry.kind == .typing { stopTyping(entry.member, socketID: socketID) }
-        for entry in entries where entry.kind == .presence {
-            table.remove(entry, socketID: socketID)
-            _ = notifyServices(of: entry)
-        }
+        for entry in entries where entry.kind == .presence { _ = end(entry, socketID: socketID) }
     }
 
-    private func notifyServices(of entry: Entry) -> Task<Void, Never>? {
-        let isOpen = table.isOwnedHere(entry)
-        return services.onLoop { $0.setOpen(isOpen, entry.member) }
+    private func end(_ entry: Entry, socketID: String) -> Task<Void, Never>? {
+        visits.remove(entry, from: socketID)
+        table.remove(entry, socketID: socketID)
+        return settle(entry)
+    }
+
+    /// Notifies the services, and then publishes the presence; at once if they need not be notified.
+    ///
+    /// - Returns: the task that ends when they have been notified; nil if there is none.
+    private func settle(_ entry: Entry) -> Task<Void, Never>? {
+        let isVisited = visits.hasOwner(entry)
+        if let task = services.onLoop({ $0.setOpen(isVisited, entry.member) }) { return task }
+        publishPresence(of: entry)
+        return nil
+    }
+
+    /// Publishes whether anybody's socket here has the room open, unless that is known.
+    private func publishPresence(of entry: Entry) {
+        let isOn = table.isOwnedHere(entry)
+        if peers.knows(entry) != isOn { publish(entry, isOn: isOn) }
     }
 
     package func setTyping(_ isTyping: Bool, _ member: RoomMember, socketID: String) {

@@ -122,7 +122,7 @@ struct ClientStores {
 private struct UnreachableServer: MessageServer {
     private let failure = ClientFailure.offline("there is none")
 
-    func join(_ roomID: String) async throws { throw failure }
+    func join(_ roomID: String, keepingUnseen: Bool) async throws { throw failure }
     func leave(_ roomID: String) async {}
     func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
         throw failure
@@ -137,7 +137,7 @@ private struct UnreachableServer: MessageServer {
 private struct SilentServer: MessageServer {
     private let failure = ClientFailure.offline("it does not answer")
 
-    func join(_ roomID: String) async throws {}
+    func join(_ roomID: String, keepingUnseen: Bool) async throws {}
     func leave(_ roomID: String) async {}
     func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
         Page(items: [])

@@ -131,7 +131,8 @@ class Server:
         shown = subprocess.run(["ss", "-tnmHO", f"( {which} )"], check=True, capture_output=True).stdout
         total = closed = 0
         for state, *memory in re.findall(rb"^(\S+).*skmem:\(r(\d+),.*,f(\d+),w(\d+),", shown, re.MULTILINE):
-            size = sum(map(int, memory))
+            # `ss` shows what is reserved without its sign, and for a moment it can be below zero.
+            size = sum(part - (1 << 32 if part >= 1 << 31 else 0) for part in map(int, memory))
             total += size
             closed += size if state not in (b"ESTAB", b"CLOSE-WAIT") else 0
         return total / 1e6, closed / 1e6

@@ -191,10 +191,12 @@ class EndedSessions(Attack):
                 fate.found.append("a refresh token worked twice")
             check("after theft", thief, talk)
 
-        # The session's id is all that a forged refresh token has right.
+        # The session's public id is all that a forged refresh token has right; its other id is known to nobody without a token.
         session = sign_in_again()
+        shown = target.ask_json("GET", "/api/auth/sessions", token=session["token"])[1]["data"]
+        public = next(each["id"] for each in shown if each["current"])
         raw = base64.urlsafe_b64decode(session["refreshToken"] + "==")
-        forged = base64.urlsafe_b64encode(raw[:16] + bytes(len(raw) - 16)).decode().rstrip("=")
+        forged = base64.urlsafe_b64encode((public.replace("-", "").encode() + bytes(len(raw)))[: len(raw)]).decode().rstrip("=")
         target.ask_json("POST", "/api/auth/logout", {"refreshToken": forged}, token=target.token)
         status, session = refresh(session["refreshToken"])
         if status != 200:

@@ -91,3 +91,20 @@ async def test_nobody_leaves_and_nobody_types_for_ever_while_the_bus_is_away(clu
     assert await scene.badge_after_an_element() == 0
     await scene.phone.do("room:leave", {"roomId": scene.room["id"]})
     await scene.sees(present=False, within=5)
+
+
+async def test_a_join_that_keeps_unseen_leaves_the_elements_badge_alone_until_a_join_that_does_not(world):
+    alice, bob, room = await world.pair()
+    laptop, phone = await alice.socket(joined=room), await bob.socket()
+    badge = Scene(alice, bob, room, laptop, phone).badge_after_an_element
+    assert await badge() == 1
+    joined = await phone.do("room:join", {"roomId": room["id"], "keepUnseen": True})
+    assert joined["room"]["badges"]["elements"] == 1
+    assert (await laptop.expect("room:presence", 5, userId=bob.id))["isPresent"] is True
+    assert await badge() == 2, "an element of a board that nobody looks at counts"
+    assert (await phone.join(room))["badges"]["elements"] == 0
+    assert await badge() == 0
+    await phone.do("room:join", {"roomId": room["id"], "keepUnseen": True})
+    assert await badge() == 1
+    refused = await phone.ask("room:join", {"roomId": room["id"], "keepUnseen": 1})
+    assert refused["error"]["code"] == "malformed_request"

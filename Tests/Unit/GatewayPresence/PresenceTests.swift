@@ -149,7 +149,30 @@ struct PresenceTests {
             coming.reply(Reply().json)
             try await asked.answer("closed ada@r")
             await joined
-            try await b.receives("presence ada@r on", "presence ada@r off")
+            await a.presence.join(bob, socketID: "2", seesAll: false)
+            try await b.receives("presence bob@r on")
+        }
+    }
+
+    @Test("a socket that sees nothing is present, and services hear only of those that see all")
+    func presentWithoutSeeing() async throws {
+        try await run { a, b in
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            await a.presence.join(ada, socketID: "chat", seesAll: false)
+            for side in [a, b] { try await side.receives("presence ada@r on") }
+            // Another of her sockets sees all, then the first one does too, and then neither.
+            async let opened: Void = a.presence.join(ada, socketID: "board")
+            try await asked.answer("open ada@r")
+            await opened
+            await a.presence.join(ada, socketID: "chat")
+            await a.presence.leave(ada, socketID: "board")
+            async let closed: Void = a.presence.join(ada, socketID: "chat", seesAll: false)
+            try await asked.answer("closed ada@r")
+            await closed
+            await a.presence.join(bob, socketID: "2", seesAll: false)
+            await a.presence.disconnect(socketID: "chat")
+            for side in [a, b] { try await side.receives("presence bob@r on", "presence ada@r off") }
         }
     }
 

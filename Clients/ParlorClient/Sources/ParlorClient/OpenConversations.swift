@@ -10,6 +10,8 @@ package final class OpenConversations {
     private var conversations: [String: Conversation] = [:]
     /// The number of screens of each room; 0 while the room is being left.
     private var screens: [String: Int] = [:]
+    /// The number of those that show the whole room, with its board.
+    private var wholeScreens: [String: Int] = [:]
     private var isEnded = false
 
     init(of user: Person, in rooms: RoomList, backing: MessageBacking, settings: Conversation.Settings) {
@@ -25,10 +27,12 @@ package final class OpenConversations {
 
     /// Opens a room's conversation for one screen.
     ///
-    /// - Parameter isBehind: whether missed events are still to come.
-    /// - Returns: the same conversation for all screens of a room. Each screen has to ``close(_:)`` it once. After a
-    ///   sign-out it is one that stays empty.
-    func open(_ room: Room, isBehind: Bool) -> Conversation {
+    /// - Parameters:
+    ///   - isBehind: whether missed events are still to come.
+    ///   - isWhole: false for a screen that shows only messages: the board's badge stays.
+    /// - Returns: the same conversation for all screens of a room. Each screen has to ``close(_:isWhole:)`` it once.
+    ///   After a sign-out it is one that stays empty.
+    func open(_ room: Room, isBehind: Bool, isWhole: Bool) -> Conversation {
         let conversation =
             conversations[room.id]
             ?? Conversation(
@@ -43,25 +47,60 @@ package final class OpenConversations {
         if screens[room.id] == 1 {
             conversation.loader.unreadAtOpening =
                 rooms.counts.latest(of: room.id)?.unreadMessages ?? room.badges.messages
-            rooms.enter(room.id)
+            conversation.loader.keepsUnseen = true
         }
+        if isWhole { showWhole(conversation) }
         conversation.beginVisit()
         return conversation
+    }
+
+    /// Notes a screen that shows the whole room. If it is the first one, the elements are seen.
+    private func showWhole(_ conversation: Conversation) {
+        let roomID = conversation.roomID
+        wholeScreens[roomID, default: 0] += 1
+        guard wholeScreens[roomID] == 1 else { return }
+        rooms.enter(roomID)
+        conversation.loader.keepsUnseen = false
+        if conversation.isEntered { _ = joinAgain(conversation) }
+    }
+
+    /// Notes that a screen with the whole room is closed. If only messages are shown now, later elements are unseen.
+    private func hideWhole(_ conversation: Conversation) {
+        let roomID = conversation.roomID
+        guard let count = wholeScreens[roomID] else { return }
+        wholeScreens[roomID] = count > 1 ? count - 1 : nil
+        guard count == 1, screens[roomID] ?? 0 > 0 else { return }
+        rooms.beginLeaving(roomID)
+        conversation.loader.keepsUnseen = true
+        let joining = joinAgain(conversation)
+        Task {
+            await joining.value
+            if wholeScreens[roomID] == nil { rooms.leave(roomID) }
+        }
+    }
+
+    /// Tells the server whether the board is shown. If that fails, the next connect does.
+    private func joinAgain(_ conversation: Conversation) -> Task<Void, Never> {
+        Task { [backing] in
+            try? await backing.joins.join(
+                conversation.roomID, keepingUnseen: conversation.loader.keepsUnseen)
+        }
     }
 
     /// Closes the room for one screen. When the last screen closes it, the room is left.
     ///
     /// Returns when the messages are cached, without waiting for the server.
-    package func close(_ conversation: Conversation) async {
+    package func close(_ conversation: Conversation, isWhole: Bool = true) async {
         let roomID = conversation.roomID
         guard conversations[roomID] === conversation, let count = screens[roomID], count > 0 else { return }
         screens[roomID] = count - 1
+        if isWhole { hideWhole(conversation) }
         if count == 1 { await leave(conversation) }
     }
 
     private func leave(_ conversation: Conversation) async {
         let roomID = conversation.roomID
-        screens[roomID] = 0
+        (screens[roomID], wholeScreens[roomID]) = (0, nil)
         rooms.beginLeaving(roomID)
         let before = conversation.visit
         let leaving = await conversation.leave()
@@ -82,7 +121,7 @@ package final class OpenConversations {
     /// Ends the conversation of a room that the person is no longer in. A screen that opens the room again gets a new
     /// one, because this one stays empty.
     func forget(_ roomID: String) async {
-        screens[roomID] = nil
+        (screens[roomID], wholeScreens[roomID]) = (nil, nil)
         await conversations.removeValue(forKey: roomID)?.end()
         await backing.cache.remove(roomID)
     }

@@ -12,12 +12,15 @@ public final class OpenRoom {
     /// The chat, which all screens of the room share.
     public let conversation: Conversation
     private let client: RoomsClient
+    private let isWhole: Bool
     private var shownBoard: Board?
     private var closing: Task<Void, Never>?
 
-    init(_ conversation: Conversation, of client: RoomsClient) {
-        self.conversation = conversation
+    /// - Parameter isWhole: false for a screen that shows only messages: the board's badge stays.
+    init(_ room: Room, of client: RoomsClient, isWhole: Bool = true) {
+        conversation = client.openConversation(room, isWhole: isWhole)
         self.client = client
+        self.isWhole = isWhole
     }
 
     public var roomID: Room.ID { conversation.roomID }
@@ -37,7 +40,7 @@ public final class OpenRoom {
     /// are still sent. ``RoomsClient/enterBackground(within:)`` waits until everything is on disk.
     public func close() {
         guard closing == nil else { return }
-        closing = Self.close(conversation, shownBoard, of: client)
+        closing = Self.close(conversation, shownBoard, of: client, isWhole: isWhole)
     }
 
     /// Closes the room, and returns when its messages and board changes are on disk.
@@ -47,13 +50,13 @@ public final class OpenRoom {
     }
 
     private nonisolated static func close(
-        _ conversation: Conversation, _ board: Board?, of client: RoomsClient
+        _ conversation: Conversation, _ board: Board?, of client: RoomsClient, isWhole: Bool
     ) -> Task<Void, Never> {
         Task { @MainActor in
             if let board { await client.data.boards.close(board) }
-            await client.data.conversations.close(conversation)
+            await client.data.conversations.close(conversation, isWhole: isWhole)
         }
     }
 
-    deinit { if closing == nil { _ = Self.close(conversation, shownBoard, of: client) } }
+    deinit { if closing == nil { _ = Self.close(conversation, shownBoard, of: client, isWhole: isWhole) } }
 }

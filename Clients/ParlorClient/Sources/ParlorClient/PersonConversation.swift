@@ -5,7 +5,7 @@ import Observation
 ///
 /// It opens the ``Conversation``s of the rooms whose messages are shown. It opens another room as soon as its older
 /// messages are needed, or when it gets a new one. So everything is live, also in rooms that are made meanwhile, and a
-/// room with current cached messages is not fetched. An open room counts as entered: its badge for elements is 0.
+/// room with current cached messages is not fetched. Elements stay unseen, as no board is shown.
 ///
 /// ``items`` has all messages of these rooms from the first shown one on. Rooms with more people are left out.
 ///

@@ -5,7 +5,7 @@ extension RoomsClient {
     /// room stays empty.
     ///
     /// - Returns: a new object for each call. The room closes when it is closed or released.
-    public func open(_ room: Room) -> OpenRoom { OpenRoom(openConversation(room), of: self) }
+    public func open(_ room: Room) -> OpenRoom { OpenRoom(room, of: self) }
 
     /// Opens a room by its id, for example the id in a push notification.
     ///
@@ -33,6 +33,6 @@ extension RoomsClient {
     package func openConversation(with person: Person) -> PersonConversation {
         PersonConversation(
             with: person, in: rooms, pageSize: data.conversations.settings.pageSize, clock: clock,
-            openRoom: { self.open($0) })
+            openRoom: { OpenRoom($0, of: self, isWhole: false) })
     }
 }

@@ -227,8 +227,10 @@ public final class RoomsClient {
         device.use(token, environment, isConnected: connection == .connected)
     }
 
-    /// Opens a room's conversation for one screen; see ``OpenConversations/open(_:isBehind:)``.
-    package func openConversation(_ room: Room) -> Conversation { data.conversations.open(room, isBehind: isBehind) }
+    /// Opens a room's conversation for one screen; see ``OpenConversations/open(_:isBehind:isWhole:)``.
+    package func openConversation(_ room: Room, isWhole: Bool = true) -> Conversation {
+        data.conversations.open(room, isBehind: isBehind, isWhole: isWhole)
+    }
 
     /// Opens the board of an open room for one screen; see ``OpenBoards/open(of:isBehind:)``.
     package func openBoard(of conversation: Conversation) -> Board {

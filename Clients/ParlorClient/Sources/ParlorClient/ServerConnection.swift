@@ -28,9 +28,9 @@ package struct ServerConnection: Sendable {
 }
 
 extension ServerConnection: MessageServer {
-    package func join(_ roomID: String) async throws {
+    package func join(_ roomID: String, keepingUnseen: Bool) async throws {
         do {
-            _ = try await socket.join(roomID)
+            _ = try await socket.join(roomID, keepingUnseen: keepingUnseen)
         } catch let failure as ClientFailure where failure.isRetryable {
             // Without a connection, the socket joins the room at the next connect.
             if await socket.isConnected { throw failure }

@@ -6,8 +6,9 @@ package protocol MessageServer: Sendable {
     ///
     /// Without a connection it returns at once, and the room is joined at the next connect.
     ///
+    /// - Parameter keepingUnseen: true if the board's badge stays, because the room's board is not shown.
     /// - Throws: the server's refusal. If that is retryable, the room is joined later.
-    func join(_ roomID: String) async throws
+    func join(_ roomID: String, keepingUnseen: Bool) async throws
 
     /// Leaves a room: its events no longer arrive. A failure is ignored.
     func leave(_ roomID: String) async

@@ -20,6 +20,8 @@ final class MessageLoader {
     /// True once a fetch has succeeded in this visit. From then on, a fetch gets everything shown, also far below the
     /// newest page, and changes are cached.
     @ObservationIgnored private(set) var wasVerified = false
+    /// True while no screen shows all of the room: the board's badge then stays.
+    @ObservationIgnored var keepsUnseen = false
     /// The number of joins in progress. Before its ack of a join, the server sends the events since the room was left.
     @ObservationIgnored private(set) var joinCount = 0
     @ObservationIgnored private var gapFilling: Task<Void, Never>?
@@ -151,7 +153,7 @@ final class MessageLoader {
             if joinCount == 0, !loading.isBehind { timeline.show() }
         }
         do {
-            try await backing.joins.join(roomID)
+            try await backing.joins.join(roomID, keepingUnseen: keepsUnseen)
             return nil
         } catch let failure as ClientFailure where failure.isRetryable {
             return failure

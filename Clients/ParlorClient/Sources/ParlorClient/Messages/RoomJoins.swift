@@ -12,9 +12,9 @@ final class RoomJoins {
 
     /// Joins a room, after its earlier joins and leaves.
     ///
-    /// - Throws: as `MessageServer.join(_:)`.
-    func join(_ roomID: String) async throws {
-        let join = enqueue(roomID) { try await $0.join(roomID) }
+    /// - Throws: as `MessageServer.join(_:keepingUnseen:)`.
+    func join(_ roomID: String, keepingUnseen: Bool) async throws {
+        let join = enqueue(roomID) { try await $0.join(roomID, keepingUnseen: keepingUnseen) }
         try await withTaskCancellationHandler {
             try await join.value
         } onCancel: {

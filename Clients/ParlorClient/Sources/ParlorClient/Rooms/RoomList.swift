@@ -226,7 +226,8 @@ public final class RoomList {
     /// Notes that counts of a room have changed.
     func noteCounts(of roomID: String) { shown.showSoon(roomID) }
 
-    /// Call this before the room is left on the server. The room counts as open until ``leave(_:)``.
+    /// Call this before the room is left on the server, or joined there without its board. The room counts as open until
+    /// ``leave(_:)``.
     package func beginLeaving(_ roomID: String) {
         leaving[roomID] = false
         shown.store.forgetPresence(in: roomID)

@@ -5,8 +5,14 @@ struct JoinedRooms: Equatable {
     /// The rooms joined on this connection.
     private(set) var joined: Set<String> = []
 
-    mutating func want(_ roomID: String) {
+    /// The wanted rooms whose unseen elements stay unseen.
+    private(set) var unseen: Set<String> = []
+
+    mutating func want(_ roomID: String, keepingUnseen: Bool = false) {
         if !wanted.contains(roomID) { wanted.append(roomID) }
+        let isChanged = keepingUnseen ? unseen.insert(roomID).inserted : unseen.remove(roomID) != nil
+        // It is joined again, also if the next attempt fails.
+        if isChanged { joined.remove(roomID) }
     }
 
     /// Moves a room that could not be joined to the end, so that the others are joined before the next attempt.
@@ -19,6 +25,7 @@ struct JoinedRooms: Equatable {
     mutating func drop(_ roomID: String) {
         wanted.removeAll { $0 == roomID }
         joined.remove(roomID)
+        unseen.remove(roomID)
     }
 
     mutating func noteJoined(_ roomID: String) { joined.insert(roomID) }

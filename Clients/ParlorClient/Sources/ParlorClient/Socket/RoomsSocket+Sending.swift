@@ -53,11 +53,12 @@ extension RoomsSocket {
 
     /// Joins a room. From now on its events arrive, also after reconnects, until ``leave(_:)``.
     ///
+    /// - Parameter keepingUnseen: true if the board's badge stays; a later call may change that.
     /// - Returns: the room as the server describes it.
     /// - Throws: `ClientFailure` or `CancellationError`. Unless the failure is final, as with `room_not_found`, the
     ///   socket keeps trying to join the room.
-    package func join(_ roomID: String) async throws -> Room {
-        rooms.want(roomID)
+    package func join(_ roomID: String, keepingUnseen: Bool = false) async throws -> Room {
+        rooms.want(roomID, keepingUnseen: keepingUnseen)
         guard let link else { throw ClientFailure.offline("not connected") }
         return try await join(roomID, over: link)
     }
@@ -97,10 +98,12 @@ extension RoomsSocket {
     }
 
     private func join(_ roomID: String, over link: SocketLink) async throws -> Room {
-        let payload: JSON = ["roomId": .string(roomID), "keepOthers": .bool(true)]
+        let keepsUnseen = rooms.unseen.contains(roomID)
+        var payload: [String: JSON] = ["roomId": .string(roomID), "keepOthers": .bool(true)]
+        if keepsUnseen { payload["keepUnseen"] = .bool(true) }
         let data: Data
         do {
-            data = try await link.ask("room:join", payload, timeout: Self.ackTimeout)
+            data = try await link.ask("room:join", .object(payload), timeout: Self.ackTimeout)
         } catch let failure as ClientFailure where !failure.isRetryable {
             rooms.drop(roomID)
             throw failure
@@ -108,7 +111,7 @@ extension RoomsSocket {
             if link === self.link { joinRooms(over: link) }
             throw error
         }
-        let isCurrent = link === self.link && rooms.wants(roomID)
+        let isCurrent = link === self.link && rooms.wants(roomID) && rooms.unseen.contains(roomID) == keepsUnseen
         if isCurrent { rooms.noteJoined(roomID) }
         let room = try ServerDecoder().decode(JoinAck.self, from: data).room
         if isCurrent { queue.put(.joined(room)) }

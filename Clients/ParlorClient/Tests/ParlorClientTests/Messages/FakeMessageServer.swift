@@ -69,7 +69,7 @@ actor FakeMessageServer: MessageServer {
 
     func failJoining(_ failure: ClientFailure?) { joinFailure = failure }
 
-    func join(_ roomID: String) throws {
+    func join(_ roomID: String, keepingUnseen: Bool) throws {
         log.append("join")
         if let joinFailure { throw joinFailure }
     }

@@ -201,7 +201,7 @@ final class ModelLink: MessageServer {
 
     init(_ server: ModelServer) { self.server = server }
 
-    func join(_ roomID: String) {
+    func join(_ roomID: String, keepingUnseen: Bool) {
         if !isDead { server.join() }
     }
     func leave(_ roomID: String) {

@@ -34,12 +34,12 @@ struct RoomJoinsTests {
         let joins = RoomJoins(server: server)
         let leaving = joins.leave("room")
         await lookUntil { server.log == ["leave room"] }
-        let cancelled = Task { try await joins.join("room") }
+        let cancelled = Task { try await joins.join("room", keepingUnseen: false) }
         cancelled.cancel()
         server.answer()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         await leaving.value
-        let next = Task { try await joins.join("room") }
+        let next = Task { try await joins.join("room", keepingUnseen: false) }
         await lookUntil { server.log.count == 2 }
         #expect(server.log == ["leave room", "join room"])
         server.answer()
@@ -49,8 +49,8 @@ struct RoomJoinsTests {
     private static func make(_ call: String, with joins: RoomJoins) async throws {
         switch call {
         case "leave room": await joins.leave("room").value
-        case "join room": try await joins.join("room")
-        default: try await joins.join("other")
+        case "join room": try await joins.join("room", keepingUnseen: false)
+        default: try await joins.join("other", keepingUnseen: false)
         }
     }
 }
@@ -64,7 +64,7 @@ private final class HeldServer: MessageServer {
 
     func answer() { held.removeFirst().resume() }
 
-    func join(_ roomID: String) async { await hold("join \(roomID)") }
+    func join(_ roomID: String, keepingUnseen: Bool) async { await hold("join \(roomID)") }
     func leave(_ roomID: String) async { await hold("leave \(roomID)") }
 
     private func hold(_ call: String) async {
