@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memoryStorage } from "../../Clients/Web/parlor/parlor.js";
+import { memoryStorage, Parlor } from "../../Clients/Web/parlor/parlor.js";
 import { browser, fillable } from "./support/browser.mjs";
 import { Network } from "./support/network.mjs";
-import { caughtUp, texts, twoTabs } from "./support/pair.mjs";
+import { caughtUp, pair, texts, twoTabs } from "./support/pair.mjs";
 
 test("signing out with a token that has expired ends the session on the server too", async () => {
   const network = new Network();
@@ -278,4 +278,23 @@ test("a tab that finds no session any more writes nothing", async () => {
   await Promise.all([two.parlor.rooms.refresh(), clock.advance(100)]);
   assert.equal(two.parlor.session.snapshot.status, "signedOut");
   assert.deepEqual(await tabs.storage.readAll(""), []);
+});
+
+test("listeners that run as a session ends find the rooms, and then there are none", async () => {
+  const { clock, a: { parlor }, ids } = await pair();
+  const opened = parlor.open(ids[0]);
+  await clock.advance(1_000);
+  const seen = [];
+  for (const model of [parlor.rooms, opened.conversation]) model.subscribe(() => seen.push(parlor.rooms !== null));
+  const states = [];
+  parlor.session.subscribe(({ status }) => states.push([status, parlor.rooms]));
+  await Promise.all([parlor.session.logout(), clock.advance(1_000)]);
+  assert.ok(seen.length > 0 && seen.every(Boolean));
+  assert.deepEqual(states, [["signedOut", null]]);
+});
+
+test("what is no address and no id is refused at once", () => {
+  for (const options of [{}, { server: undefined }, "https://parlor.example"]) assert.throws(() => new Parlor(options), TypeError);
+  const parlor = new Parlor({ server: "https://parlor.example", storage: memoryStorage() });
+  for (const id of [undefined, { id: "r" }]) assert.throws(() => parlor.open(id), TypeError);
 });

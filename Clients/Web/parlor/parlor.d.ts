@@ -239,7 +239,10 @@ export interface Connection {
 export class Parlor {
   constructor(options: ParlorOptions);
   readonly session: Session;
-  /** null while nobody is signed in, and a new object for each person. It is set before `session` changes. */
+  /**
+   * null while nobody is signed in, and a new object for each person. It is set before `session` changes. When a session
+   * ends, it is null once the listeners of its rooms have run.
+   */
   readonly rooms: Rooms | null;
   /** As `rooms`: null while nobody is signed in, and a new object for each person. */
   readonly drafts: Drafts | null;

@@ -22,10 +22,13 @@ export class Parlor {
   #mode;
   #channel;
   #account = null;
+  /** The account that is being ended: its listeners still run, and find its rooms. */
+  #leaving = null;
   #isStarted = false;
   #isResting = false;
 
   constructor({ server, platform = browserPlatform(), storage, transport = "auto" }) {
+    if (typeof server !== "string") throw new TypeError("`server` has to be an address, or \"\" for the page's own origin");
     bindMethods(this);
     this.#platform = platform;
     // "" means the page's own origin. A socket needs a complete address.
@@ -47,11 +50,11 @@ export class Parlor {
   }
 
   get rooms() {
-    return this.#account?.rooms ?? null;
+    return (this.#account ?? this.#leaving)?.rooms ?? null;
   }
 
   get drafts() {
-    return this.#account?.drafts ?? null;
+    return (this.#account ?? this.#leaving)?.drafts ?? null;
   }
 
   async start() {
@@ -86,6 +89,7 @@ export class Parlor {
   }
 
   open(roomId) {
+    if (typeof roomId !== "string") throw new TypeError("open() takes the id of a room");
     if (!this.#account) throw ClientFailure.signedOut();
     return this.#account.open(roomId);
   }
@@ -93,8 +97,9 @@ export class Parlor {
   /** Replaces the account, because somebody has signed in or out. */
   async #use(user, { isLogout, isElsewhere }) {
     const before = this.#account;
-    this.#account = null;
+    [this.#account, this.#leaving] = [null, before];
     await before?.end({ erases: isLogout, isElsewhere });
+    this.#leaving = null;
     this.connection.set(IDLE);
     if (!user) return this.unsent.follow(null);
     this.#account = new Account({

@@ -14,7 +14,7 @@ extension RoomsClient {
     package func signOut() async throws {
         isSignedOut = true
         _ = orders.begin()
-        access.close()
+        access.end()
         // Before the tokens are removed, a mark on disk notes that the data has to be deleted. If the app ends in
         // between, the next start deletes the data, but the person is still signed in, and has to sign out again. If the
         // app ends later, nobody is signed in, so no client starts: `PersonFolder.forgetSignedOut(in:)` then deletes

@@ -1,5 +1,6 @@
 import ParlorContracts
 import ParlorMessageBus
+import ParlorReactor
 import ParlorStorage
 import ParlorWorkers
 
@@ -38,7 +39,10 @@ struct ServiceComponent: Component {
         var storage = DatabaseConfiguration()
         storage.priority = S.priority
         storage.crashPoint = node.configuration[.crashAt]
-        let workers = WorkerPool(named: "\(S.name.prefix(10))-work", threads: 2, maxWaiting: maxBlockingCalls)
+        // More threads than processors would do no more, and make every other thread wait for its turn.
+        let workers = WorkerPool(
+            named: "\(S.name.prefix(10))-work", threads: min(2, EventLoopGroup.availableProcessors),
+            maxWaiting: maxBlockingCalls)
         let (database, lock) = try await location.open(
             S.migrations, storage, alone: !node.isBusShared, on: workers, log: log)
         let context = ServiceContext(

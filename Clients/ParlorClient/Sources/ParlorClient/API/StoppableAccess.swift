@@ -1,23 +1,31 @@
 /// A transport and its tokens, which can be closed and opened again. While they are closed, new calls fail with
-/// `ClientFailure.offline`, as without a network. Calls in progress continue.
+/// `ClientFailure.offline`, as without a network; after the end, with `signedOut`. Calls in progress continue.
 final class StoppableAccess: HTTPTransport, TokenProvider {
     private let transport: any HTTPTransport
     private let tokens: any TokenProvider
-    private let isOpen = Guarded(true)
+    /// Why new calls fail; nil if they are made.
+    private let refusal = Guarded<ClientFailure?>(nil)
 
     init(_ transport: any HTTPTransport, _ tokens: any TokenProvider) {
         self.transport = transport
         self.tokens = tokens
     }
 
-    func open() { isOpen.withLock { $0 = true } }
+    func open() { set(nil) }
 
-    func close() { isOpen.withLock { $0 = false } }
+    func close() { set(.stopped) }
 
-    var isAllowed: Bool { isOpen.withLock { $0 } }
+    /// Closes it for good, because the person has signed out.
+    func end() { set(.signedOut) }
+
+    var isAllowed: Bool { refusal.withLock { $0 == nil } }
+
+    private func set(_ refusal: ClientFailure?) {
+        self.refusal.withLock { if $0 != .signedOut { $0 = refusal } }
+    }
 
     private func check() throws {
-        guard isOpen.withLock({ $0 }) else { throw ClientFailure.stopped }
+        if let refusal = refusal.withLock({ $0 }) { throw refusal }
     }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {

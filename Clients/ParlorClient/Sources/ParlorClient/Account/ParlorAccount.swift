@@ -29,7 +29,8 @@ public final class ParlorAccount {
     /// The client of the person who is signed in, or whose session the server has ended. It is another object for
     /// another person, and after a sign-out.
     public private(set) var client: RoomsClient?
-    /// Why the stored session cannot be read, as a sentence; nil if it can.
+    /// Why the session cannot be read on this device, or was not stored there at the sign-in, as a sentence; nil
+    /// otherwise. A session that is not stored lasts until the app ends.
     public private(set) var failure: String?
     /// The room of an opened notification or link. The app shows the room and sets this to nil. A sign-out and another
     /// person's sign-in do so, too.
@@ -212,6 +213,7 @@ public final class ParlorAccount {
             deleteSignedOut()
         }
         await tokens.use(session)
+        failure = await tokens.storeFailure?.localizedDescription
         if isSomebodyElse { client = makeClient(of: session.user, tokens) }
         await client?.start()
     }

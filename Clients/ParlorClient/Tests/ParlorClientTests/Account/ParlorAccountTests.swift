@@ -222,6 +222,16 @@ struct ParlorAccountTests {
         await account.client?.stop()
     }
 
+    @Test("a session that the device does not store lasts for this run, and the account says so")
+    func fullStore() async throws {
+        let account = makeAccount(FullStore())
+        let client = try await signIn(account)
+        #expect(account.failure != nil && account.state.is("signed in"))
+        try? await account.signOut()
+        await #expect(throws: ClientFailure.signedOut) { try await client.rooms.makeRoom(with: "ben", name: "Late") }
+        await #expect(throws: ClientFailure.signedOut) { try await client.api.me() }
+    }
+
     // MARK: Devices
 
     @Test("a device that the system names before anybody signs in is registered with each person who does")
@@ -316,4 +326,10 @@ private final class LockedStore: SessionStore, @unchecked Sendable {
     }
 
     func save(_ sessions: KeptSessions) {}
+}
+
+/// A full disk.
+private struct FullStore: SessionStore {
+    func load() -> KeptSessions { KeptSessions() }
+    func save(_ sessions: KeptSessions) throws { throw CocoaError(.fileWriteOutOfSpace) }
 }
