@@ -14,8 +14,10 @@ package struct BroadcastPacing: Sendable {
     /// The number of sockets on a loop above which each broadcast is followed by a pause. Writing to that
     /// many takes about a millisecond.
     package var threshold = 256
-    /// The number of sockets that a broadcast writes to in one turn of the loop.
-    package var part = 256
+    /// The most sockets that a broadcast writes to in one turn of the loop, and the least. In between, a part takes
+    /// about `partTime`: with many events in a batch, a socket takes longer.
+    package var part = 16...256
+    package var partTime: Duration = .milliseconds(2)
     /// The length of the pause as a multiple of the broadcast's duration, and its bounds.
     package var pauseFactor = 4
     package var minimumPause: Duration = .zero
@@ -76,6 +78,8 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     private var packets: [OutgoingPacket] = []
     private var byteCount = 0
     private var round: Round?
+    /// The number of sockets of the next part.
+    private var partCount: Int
     /// The start of the last turn that writes to half of the sockets.
     private var lastWideTurn = LoopInstant(nanoseconds: 0)
     /// The time that the last broadcast took, without what the loop did between its parts; and the time at which its output
@@ -89,9 +93,10 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     private var isEnding = false
     private var lastVisit = LoopInstant(nanoseconds: 0)
 
-    /// The delayed bytes at which events are sent even during a pause: with much more at once, every client
-    /// would become a slow reader.
+    /// The delayed bytes that end a pause: with much more at once, every client would become a slow reader.
     private static var maxDelayedBytes: Int { 64 * 1024 }
+    /// The delayed bytes at which events do not even wait for the rest of the broadcast before them.
+    private static var maxBytesOfRound: Int { 4 * maxDelayedBytes }
 
     /// - Parameter isBusy: returns true while a request on the loop is unanswered.
     init(on loop: EventLoop, to receivers: Receivers, _ pacing: BroadcastPacing, isBusy: @escaping () -> Bool) {
@@ -99,6 +104,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         self.receivers = receivers
         self.pacing = pacing
         self.isBusy = isBusy
+        partCount = pacing.part.upperBound
     }
 
     /// Notes that a client connected, joined or sent an HTTP request.
@@ -109,8 +115,8 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         packets.append(packet)
         byteCount += packet.bytes.count
         switch state {
-        case .broadcasting, .pausing:
-            if byteCount > Self.maxDelayedBytes { sendAll() } else { endPauseIfAllIsDone() }
+        case .broadcasting: if byteCount > Self.maxBytesOfRound { sendAll() }
+        case .pausing: if byteCount > Self.maxDelayedBytes { endPause() } else { endPauseIfAllIsDone() }
         case .ready where isEnding || receivers.everyone.count <= pacing.threshold: sendAll()
         case .ready: broadcastAtEndOfTurn()
         }
@@ -166,13 +172,15 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     /// - Parameter spent: the time that earlier parts took.
     private func sendPart(after spent: Duration) {
         let start = LoopInstant.now()
-        sendRest(upTo: lastWideTurn == loop.now ? .max : pacing.part)
+        sendRest(upTo: lastWideTurn == loop.now ? .max : partCount)
         // The timer fires in the next turn, which begins when this one's output is written.
         loop.schedule(after: .zero) { [weak self] in
             guard let self else { return }
-            let spent = spent + (.now() - start)
-            guard round != nil else { return pause(after: spent) }
-            loop.atEndOfTurn { [weak self] in self?.sendPart(after: spent) }
+            let took = LoopInstant.now() - start
+            guard round != nil else { return pause(after: spent + took) }
+            let count = Double(partCount) * (pacing.partTime / max(took, .microseconds(1)))
+            partCount = min(max(Int(count), pacing.part.lowerBound), pacing.part.upperBound)
+            loop.atEndOfTurn { [weak self] in self?.sendPart(after: spent + took) }
         }
     }
 
@@ -184,6 +192,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         // A timer that fires late, in the next pause, does no harm: `hasPaused` checks the minimum of that pause.
         loop.schedule(after: leastPause(pacing.earlyEndFactor)) { [weak self] in self?.endPauseIfAllIsDone() }
         loop.schedule(after: leastPause(pacing.idleEndFactor)) { [weak self] in self?.endPauseWhenIdle() }
+        if byteCount > Self.maxDelayedBytes { endPause() }
     }
 
     /// Returns the shortest pause after the last broadcast, as this multiple of its duration or more.

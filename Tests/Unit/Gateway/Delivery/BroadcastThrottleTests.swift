@@ -122,6 +122,9 @@ struct BroadcastThrottleTests {
             await side.broadcast(2)
             await side.broadcast(bytes: 70_000)
             try await side.expect([3])
+            await side.broadcast()
+            await side.broadcast(bytes: 70_000)
+            try await side.expect([2])
         }
     }
 
@@ -179,7 +182,7 @@ struct BroadcastThrottleTests {
     @Test("a broadcast is written in parts, one in each turn, and other work comes between them")
     func parts() async throws {
         var pacing = Self.pacing(threshold: 4)
-        pacing.part = 2
+        pacing.part = 2...2
         try await run(sockets: 5, pacing) { side in
             await side.run { [loop = side.loop.loop, parts = side.receivers.parts] throttle in
                 throttle.broadcast(.event("n", []))
@@ -200,7 +203,7 @@ struct BroadcastThrottleTests {
         "what must not wait comes after the rest of a broadcast, for each socket", arguments: ["bytes", "wide", "end"])
     func restFirst(cause: String) async throws {
         var pacing = Self.pacing(threshold: 2)
-        pacing.part = 2
+        pacing.part = 2...2
         try await run(sockets: 5, pacing) { side in
             await side.run { [loop = side.loop.loop] throttle in
                 throttle.broadcast(.event("n", []))
@@ -208,7 +211,7 @@ struct BroadcastThrottleTests {
                 loop.atEndOfTurn {
                     throttle.broadcast(.event("n", []))
                     switch cause {
-                    case "bytes": throttle.broadcast(.event("n", [JSONValue(String(repeating: "x", count: 70_000))]))
+                    case "bytes": throttle.broadcast(.event("n", [JSONValue(String(repeating: "x", count: 270_000))]))
                     case "wide": throttle.noteWrites(to: 3)
                     default: throttle.end()
                     }
