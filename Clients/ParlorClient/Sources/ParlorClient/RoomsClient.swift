@@ -94,11 +94,6 @@ public final class RoomsClient {
         rooms.onGone = { [weak data] roomID in Task { await data?.forget(roomID) } }
     }
 
-    /// Passes the socket's updates to the client, which does not exist yet when the socket is made.
-    private final class EventRelay {
-        weak var client: RoomsClient?
-    }
-
     // MARK: Lifecycle
 
     /// Shows the cached rooms, connects, and stays connected until ``stop()``. It also sends the messages and board
@@ -282,4 +277,9 @@ public final class RoomsClient {
             Task { [receipts = data.backing.receipts] in await receipts.noteConnection() }
         }
     }
+}
+
+/// Passes the socket's updates to the client, which does not exist yet when the socket is made.
+private final class EventRelay {
+    weak var client: RoomsClient?
 }

@@ -6,7 +6,10 @@ extension ScriptedServer {
     public func addPerson(
         _ username: String, firstName: String? = nil, email: String? = nil, password: String = "password"
     ) -> Person {
-        step { $0.parlor.addPerson(username, firstName: firstName, email: email, password: password) }
+        step {
+            $0.parlor.accounts.add(
+                username, firstName: firstName, email: email, password: password, &$0.parlor.numbers)
+        }
     }
 
     /// Makes a room of two people.
@@ -16,7 +19,7 @@ extension ScriptedServer {
     @discardableResult
     public func makeRoom(by personID: String, with otherID: String, name: String? = nil) throws -> String {
         let fields = JSON.object(["otherUserId": .string(otherID), "name": .optional(name)])
-        return try change { parlor throws(Parlor.Refused) in
+        return try change { parlor throws(Refused) in
             try parlor.makeRoom(fields, by: personID).data["id"]?.string ?? ""
         }
     }
@@ -25,10 +28,8 @@ extension ScriptedServer {
     /// may do this in the database.
     public func remove(_ personID: String, from roomID: String) {
         step { network in
-            network.parlor.rooms[roomID]?.participants.removeAll { $0.userID == personID }
-            for (id, socket) in network.parlor.sockets where socket.userID == personID {
-                network.parlor.sockets[id]?.joined.remove(roomID)
-            }
+            network.parlor.rooms.all[roomID]?.participants.removeAll { $0.id == personID }
+            network.parlor.gateway.remove(personID, from: roomID)
         }
     }
 
@@ -36,7 +37,7 @@ extension ScriptedServer {
     ///
     /// - Throws: `Refusal`.
     public func rename(_ roomID: String, to name: String, by personID: String) throws {
-        try change { parlor throws(Parlor.Refused) in
+        try change { parlor throws(Refused) in
             _ = try parlor.rename(roomID, .object(["name": .string(name)]), by: personID)
         }
     }
@@ -99,39 +100,37 @@ extension ScriptedServer {
     /// - Throws: `Refusal`.
     @discardableResult
     public func act(as personID: String, _ event: String, _ fields: JSON) throws -> JSON {
-        try change { parlor throws(Parlor.Refused) in
-            try parlor.change(event, fields, in: fields["roomId"]?.string, by: personID)
+        try change { parlor throws(Refused) in
+            let change = try RoomChange(event: event)
+            return change.ack(try parlor.change(change, fields, in: fields["roomId"]?.string, by: personID))
         }
     }
 
     /// The tokens of the devices that receive a person's push notifications, sorted.
     public func devices(of personID: String) -> [String] {
-        step { network in network.parlor.devices.filter { $0.value.userID == personID }.map(\.key).sorted() }
+        step { $0.parlor.sessions.devices(of: personID) }
     }
 
     /// The number of a person's open sessions.
     public func sessionCount(of personID: String) -> Int {
-        step { network in
-            Set(network.parlor.refreshTokens.values.filter { $0.userID == personID }.map(\.family)).count
-        }
+        step { $0.parlor.sessions.families(of: personID).count }
     }
 
     /// Makes a session, as a login does.
     public func makeSession(of person: Person) throws -> Session {
-        let answer = step { $0.parlor.session(of: person.id, family: $0.parlor.nextNumber()) }
-        guard let token = answer["token"]?.string, let refreshToken = answer["refreshToken"]?.string,
-            let expiresAt = step({ $0.parlor.tokens[token]?.expiresAt })
-        else { throw ClientFailure.signedOut }
+        let grant = step { $0.parlor.sessions.open(for: person, &$0.parlor.numbers) }
         return Session(
-            token: token, expiresAt: .init(timeIntervalSince1970: Double(expiresAt) / 1000), refreshToken: refreshToken,
-            user: person)
+            token: grant.token, expiresAt: .init(timeIntervalSince1970: Double(grant.expiresAt) / 1000),
+            refreshToken: grant.refreshToken, user: person)
     }
 
     /// The texts of a room's messages in the server's order.
-    public func texts(in roomID: String) -> [String] { step { $0.parlor.rooms[roomID]?.messages.map(\.text) ?? [] } }
+    public func texts(in roomID: String) -> [String] {
+        step { $0.parlor.rooms.all[roomID]?.messages.all.map(\.text) ?? [] }
+    }
 
     private func change<Result: Sendable>(
-        _ body: @Sendable (inout Parlor) throws(Parlor.Refused) -> Result
+        _ body: @Sendable (inout Parlor) throws(Refused) -> Result
     ) throws -> Result {
         do {
             return try step { network in
@@ -139,7 +138,7 @@ extension ScriptedServer {
                 network.flush()
                 return result
             }
-        } catch let refused as Parlor.Refused {
+        } catch let refused as Refused {
             throw Refusal(
                 code: refused.code, message: refused.message, isRetryable: refused.isRetryable, status: refused.status)
         }

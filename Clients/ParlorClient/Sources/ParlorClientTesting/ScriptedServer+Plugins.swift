@@ -12,11 +12,7 @@ extension ScriptedServer {
     ///   - path: a path such as `/api/rooms/:roomId/polls`, with parameters as services declare them.
     ///   - handler: returns the answer's `data`.
     public func addRoute(_ method: String, _ path: String, handler: @escaping Handler) {
-        let segments = path.split(separator: "/").map(String.init)
-        step { network in
-            network.parlor.plugins.routes.removeAll { $0.method == method && $0.segments == segments }
-            network.parlor.plugins.routes.append(.init(method: method, segments: segments, handler: handler))
-        }
+        step { $0.parlor.plugins.addRoute(method, path, handler) }
     }
 
     /// Adds a socket event. The handler returns an object; the ack has its members beside `success`.
@@ -27,24 +23,24 @@ extension ScriptedServer {
     /// Sets a person's badge in a room, and sends the person `room:badges`. After the first call all rooms have the
     /// badge; it is 0 where it was not set.
     public func setBadge(_ name: String, to count: Int, in roomID: String, of personID: String) {
-        apply(.badge(name, count, personID: personID, roomID: roomID))
+        apply(.setBadge(name, to: count, of: personID), in: roomID)
     }
 
     /// Sets a field of a room, for all of its participants. After the first call all rooms have the field; it is null
     /// where it was not set. As with a real service, no event is sent: the next answer has the field.
     public func setField(_ name: String, to value: JSON, in roomID: String) {
-        apply(.field(name, value, roomID: roomID))
+        apply(.setField(name, to: value), in: roomID)
     }
 
     /// Emits an event of a plugin. `roomId` is added to its data. Clients that are offline get the event when they
     /// return, unless it is for everyone.
     public func emit(_ event: String, _ data: JSON, in roomID: String, to audience: ScriptedCall.Audience = .room) {
-        apply(.emit(event, data, audience, roomID: roomID))
+        apply(.emit(event, data, in: roomID, to: audience), in: roomID)
     }
 
-    private func apply(_ effect: ScriptedCall.Effect) {
+    private func apply(_ effect: Effect, in roomID: String) {
         step { network in
-            network.parlor.apply(effect)
+            network.parlor.apply([effect], in: roomID)
             network.flush()
         }
     }

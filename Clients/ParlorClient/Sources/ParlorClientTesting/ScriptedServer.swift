@@ -38,10 +38,11 @@ public final class ScriptedServer: Sendable {
     private init(time clock: any ClientClock, settings: Settings) {
         self.clock = clock
         let parlor = Parlor(
-            settings: Parlor.Settings(
-                tokenLifetime: settings.tokenLifetime.milliseconds, broadcastsToEveryone: settings.broadcastsToEveryone,
-                pingInterval: settings.pingInterval.milliseconds, pingTimeout: settings.pingTimeout.milliseconds),
-            now: clock.now.milliseconds)
+            numbers: Numbers(now: clock.now.milliseconds),
+            sessions: Sessions(tokenLifetime: settings.tokenLifetime.milliseconds),
+            gateway: Gateway(
+                broadcastsToEveryone: settings.broadcastsToEveryone, pingInterval: settings.pingInterval.milliseconds,
+                pingTimeout: settings.pingTimeout.milliseconds))
         network = Guarded(Network(parlor: parlor))
     }
 
@@ -60,14 +61,14 @@ public final class ScriptedServer: Sendable {
     /// The server does not act on that request. If the refusal has no HTTP status, the status is 503 for a retryable
     /// refusal and 422 otherwise.
     public func refuseNext(_ name: String, with refusal: Refusal) {
-        step { $0.parlor.refusals.append(.init(name: name, refused: .init(refusal))) }
+        step { $0.parlor.refusals.append((name, Refused(refusal))) }
     }
 
     /// Expires all issued access tokens, and ends the sockets that use them.
     public func expireTokens() {
         step { network in
-            network.parlor.tokens = [:]
-            for (id, _) in network.parlor.liveSockets { network.drop(id) }
+            network.parlor.sessions.expireTokens()
+            for (id, _) in network.parlor.gateway.liveSockets { network.drop(id) }
         }
     }
 
@@ -75,7 +76,8 @@ public final class ScriptedServer: Sendable {
     /// of the person's tokens are refused from then on.
     public func endSessions(of personID: String) {
         step { network in
-            network.parlor.endSessions(of: personID)
+            network.parlor.sessions.endAll(of: personID)
+            network.parlor.gateway.dismissSockets(of: personID)
             network.flush()
         }
     }
@@ -84,18 +86,18 @@ public final class ScriptedServer: Sendable {
     /// stay.
     public func dismissSockets(of personID: String) {
         step { network in
-            network.parlor.dismissSockets(of: personID)
+            network.parlor.gateway.dismissSockets(of: personID)
             network.flush()
         }
     }
 
     /// Makes all cursors too old. Clients that reconnect with one have to load everything again.
-    public func forgetHistory() { step { $0.parlor.generation += 1 } }
+    public func forgetHistory() { step { $0.parlor.gateway.log.forgetAll() } }
 
     /// Ends typing that was not renewed for three seconds.
     public func endStaleTyping() {
         step { network in
-            network.parlor.endStaleTyping()
+            network.parlor.gateway.endStaleTyping(at: network.parlor.numbers.now)
             network.flush()
         }
     }
@@ -103,9 +105,7 @@ public final class ScriptedServer: Sendable {
     /// Sends every socket an Engine.IO ping.
     public func ping() {
         step { network in
-            for id in network.connections.keys.sorted() {
-                network.parlor.deliveries.append(.init(socketID: id, kind: .control, text: "2"))
-            }
+            for id in network.connections.keys.sorted() { network.parlor.gateway.control("2", to: id) }
             network.flush()
         }
     }
@@ -121,7 +121,7 @@ public final class ScriptedServer: Sendable {
         let now = clock.now.milliseconds
         defer { for wake in network.withLock({ $0.takeWakes() }) { wake.resume() } }
         return try network.withLock { network in
-            network.parlor.advance(to: now)
+            network.parlor.numbers.advance(to: now)
             return try body(&network)
         }
     }

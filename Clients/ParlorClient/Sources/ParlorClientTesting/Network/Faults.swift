@@ -20,7 +20,7 @@ struct Faults: Sendable {
     var foreignAnswers: [HTTPResponse] = []
     var holdsAcks = false
     private(set) var isHeld: (@Sendable (String) -> Bool)?
-    private(set) var held: [Parlor.Delivery] = []
+    private(set) var held: [Gateway.Delivery] = []
     private var running: Running?
 
     /// An answer that does not arrive.
@@ -29,14 +29,14 @@ struct Faults: Sendable {
     }
 
     struct Passage {
-        var packets: [Parlor.Delivery] = []
+        var packets: [Gateway.Delivery] = []
         var dropsSocket = false
     }
 
     mutating func hold(_ isHeld: @escaping @Sendable (String) -> Bool) { self.isHeld = isHeld }
 
     /// Holds no more packets, and returns the held ones.
-    mutating func release(_ order: ReleaseOrder) -> [Parlor.Delivery] {
+    mutating func release(_ order: ReleaseOrder) -> [Gateway.Delivery] {
         isHeld = nil
         holdsAcks = false
         defer { held = [] }
@@ -69,7 +69,7 @@ struct Faults: Sendable {
     mutating func sendsAckFirst() -> Bool { takes(\.earlyAcks) || happens(\.earlyAcks) }
 
     /// Returns the packets that arrive when the server sends this one, and whether the socket then ends.
-    mutating func pass(_ packet: Parlor.Delivery) -> Passage {
+    mutating func pass(_ packet: Gateway.Delivery) -> Passage {
         if let count = packetsUntilDrop {
             packetsUntilDrop = count > 0 ? count - 1 : nil
             if count == 0 { return Passage(dropsSocket: true) }
@@ -95,7 +95,7 @@ struct Faults: Sendable {
 
     /// Takes a socket's late packets, to deliver them before a control packet. That packet may be the end of a replay,
     /// which brings a new cursor. The cursor counts the late packets as received, so they must not come after it.
-    private mutating func takeAllLate(on socketID: Int) -> [Parlor.Delivery] {
+    private mutating func takeAllLate(on socketID: Int) -> [Gateway.Delivery] {
         guard running != nil, isHeld == nil, !holdsAcks else { return [] }
         let arriving = held.filter { $0.socketID == socketID }
         forget(socketID)
@@ -103,10 +103,10 @@ struct Faults: Sendable {
     }
 
     /// Takes some of the late packets at random. Each arrives with one of the next packets.
-    private mutating func takeLate() -> [Parlor.Delivery] {
+    private mutating func takeLate() -> [Gateway.Delivery] {
         guard running != nil else { return [] }
-        var arriving: [Parlor.Delivery] = []
-        var waiting: [Parlor.Delivery] = []
+        var arriving: [Gateway.Delivery] = []
+        var waiting: [Gateway.Delivery] = []
         for packet in held {
             if running?.generator.happens(0.3) == true { arriving.append(packet) } else { waiting.append(packet) }
         }

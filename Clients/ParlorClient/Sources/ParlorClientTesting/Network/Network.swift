@@ -35,14 +35,14 @@ struct Network: Sendable {
         guard faults[deviceID]?.isOffline == false else { throw Self.offline }
         lastSocketID += 1
         connections[lastSocketID] = Connection(deviceID: deviceID)
-        parlor.open(lastSocketID)
+        parlor.gateway.open(lastSocketID)
         flush()
         return lastSocketID
     }
 
     mutating func send(_ text: String, on socketID: Int) throws(ClientFailure) {
         guard let deviceID = connections[socketID]?.deviceID else { throw Self.offline }
-        let request = Parlor.request(in: text)
+        let request = SocketRequest(text)
         if let request {
             requests[deviceID, default: []].append(request.event)
             // The device notices the loss because its socket ends.
@@ -91,7 +91,7 @@ struct Network: Sendable {
         if let receiver = connection.receiver {
             wakes.append(Wake(receiver: receiver, result: .failure(Self.offline)))
         }
-        parlor.close(socketID)
+        parlor.gateway.close(socketID)
         flush()
     }
 
@@ -103,7 +103,7 @@ struct Network: Sendable {
     ///
     /// - Parameter socketID: a socket whose ack is delivered before the events of the same step.
     mutating func flush(ackFirst socketID: Int? = nil) {
-        let (deliveries, closed) = parlor.takeDeliveries()
+        let (deliveries, closed) = parlor.gateway.takeDeliveries()
         let early = deliveries.filter { $0.kind == .ack && $0.socketID == socketID }
         for packet in early { carry(packet) }
         for packet in deliveries where packet.kind != .ack || packet.socketID != socketID { carry(packet) }
@@ -114,7 +114,7 @@ struct Network: Sendable {
         for packet in faults[deviceID]?.release(order) ?? [] { put(packet) }
     }
 
-    private mutating func carry(_ packet: Parlor.Delivery) {
+    private mutating func carry(_ packet: Gateway.Delivery) {
         guard let deviceID = connections[packet.socketID]?.deviceID,
             let passage = faults[deviceID]?.pass(packet)
         else { return }
@@ -122,7 +122,7 @@ struct Network: Sendable {
         if passage.dropsSocket { drop(packet.socketID) }
     }
 
-    private mutating func put(_ packet: Parlor.Delivery) {
+    private mutating func put(_ packet: Gateway.Delivery) {
         guard let receiver = connections[packet.socketID]?.receiver else {
             connections[packet.socketID]?.inbox.append(packet.text)
             return

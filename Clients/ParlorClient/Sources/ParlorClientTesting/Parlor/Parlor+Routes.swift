@@ -1,117 +1,121 @@
-import Foundation
 import ParlorClient
 
 extension Parlor {
     /// Answers a request as the contract says. A refusal is an answer, too.
     mutating func answer(_ request: HTTPRequest) -> HTTPResponse {
-        let headers = Dictionary(request.headers.map { ($0.lowercased(), $1) }) { $1 }
-        let requestID = headers["x-request-id"] ?? "request-\(nextNumber())"
-        var answered = ["x-request-id": requestID, "content-type": "application/json"]
+        let requestID = request.header("x-request-id") ?? "request-\(numbers.nextNumber())"
+        var headers = ["x-request-id": requestID, "content-type": "application/json"]
         do {
             try checkRefusals(for: "\(request.method) \(request.path)")
-            let answer = try perform(request, headers)
-            guard answer.status != 204 else { return HTTPResponse(status: 204, headers: answered) }
+            let answer = try perform(request)
+            guard answer.status != 204 else { return HTTPResponse(status: 204, headers: headers) }
             var members: [String: JSON] = ["data": answer.data]
-            if let next = answer.next { members["page"] = .object(["next": .optional(next)]) }
-            return HTTPResponse(status: answer.status, headers: answered, body: JSON.object(members).data)
+            if let next = answer.next { members["page"] = ["next": .optional(next)] }
+            return HTTPResponse(status: answer.status, headers: headers, body: JSON.object(members).data)
         } catch {
-            let failure: [String: JSON] = [
+            let failure: JSON = [
                 "code": .string(error.code), "message": .string(error.message), "requestId": .string(requestID),
             ]
-            if let wait = error.retryAfter { answered["retry-after"] = String(wait.components.seconds) }
-            let body = JSON.object(["error": .object(failure)]).data
-            return HTTPResponse(status: error.status, headers: answered, body: body)
+            if let wait = error.retryAfter { headers["retry-after"] = String(wait.components.seconds) }
+            return HTTPResponse(status: error.status, headers: headers, body: JSON.object(["error": failure]).data)
         }
     }
 
-    private mutating func perform(_ request: HTTPRequest, _ headers: [String: String]) throws(Refused) -> Answer {
-        let path = request.path.split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
-        let query = Dictionary(request.query.map { ($0.name, $0.value ?? "") }) { $1 }
-        var fields = JSON.object([:])
-        if let body = request.body, !body.isEmpty {
-            guard let parsed = JSON(parsing: body), case .object = parsed else {
-                throw .malformed("The body is not a JSON object.")
-            }
-            fields = parsed
-        }
-        let plugin = pluginRoute(request.method, path)
-        guard plugin != nil || path.first == "api" else { throw Self.noRoute }
-        switch (request.method, path) {
-        case ("POST", ["api", "auth", "register"]): return try register(fields)
-        case ("POST", ["api", "auth", "login"]): return try logIn(fields)
-        case ("POST", ["api", "auth", "refresh"]): return try refresh(fields)
+    private mutating func perform(_ request: HTTPRequest) throws(Refused) -> Answer {
+        let (query, fields) = (request.parameters, try request.fields())
+        let plugin = plugins.route(request.method, request.segments)
+        let isOwn = request.segments.first == "api"
+        guard plugin != nil || isOwn else { throw Self.noRoute }
+        let path = Array(request.segments.dropFirst())
+        let route = isOwn ? Self.route(of: path) : nil
+        switch (request.method, route) {
+        case ("POST", "auth/register"):
+            let person = try accounts.register(fields, &numbers)
+            return Answer(201, sessions.open(for: person, &numbers).json)
+        case ("POST", "auth/login"): return Answer(200, sessions.open(for: try accounts.logIn(fields), &numbers).json)
+        case ("POST", "auth/refresh"): return Answer(200, try sessions.refresh(fields, &numbers).json)
         default: break
         }
-        let token = headers["authorization"].flatMap { $0.hasPrefix("Bearer ") ? String($0.dropFirst(7)) : nil }
-        guard let token, let userID = userID(of: token) else { throw .unauthenticated }
+        guard let token = sessions.token(request.token, at: numbers.now) else { throw .unauthenticated }
+        let userID = token.userID
         if let plugin {
             let fields = fields.adding(query.mapValues(JSON.string)).adding(plugin.parameters)
             return try run(plugin.handler, fields, by: userID)
         }
-        switch path[1...].first {
-        case "rooms": return try performInRooms(request.method, Array(path.dropFirst(2)), query, fields, by: userID)
-        case "devices":
-            return try performOnDevices(
-                request.method, Array(path.dropFirst()), fields, by: userID, family: tokens[token]?.family ?? 0)
-        default: return try performElsewhere(request.method, Array(path.dropFirst()), query, fields, by: userID)
-        }
-    }
-
-    private mutating func performElsewhere(
-        _ method: String, _ path: [String], _ query: [String: String], _ fields: JSON, by userID: String
-    ) throws(Refused) -> Answer {
-        switch (method, path.count, path.first, path.last) {
-        case ("POST", 2, "auth", "logout"): return try logOut(fields)
-        case ("GET", 2, "users", "me"):
-            guard let account = accounts[userID] else { throw .notFound("user") }
-            return Answer(200, Self.json(account.person))
-        case ("GET", 2, "users", "without-rooms"): return try peopleWithoutRooms(userID, query)
-        case ("GET", 3, "users", "messages"): return try conversation(with: path[1], query, by: userID)
-        case ("GET", 1, "sync", _): return try sync(query, by: userID)
-        default: throw Self.refusal(of: path)
-        }
-    }
-
-    private mutating func performOnDevices(
-        _ method: String, _ path: [String], _ fields: JSON, by userID: String, family: Int
-    ) throws(Refused) -> Answer {
-        switch (method, path.count) {
-        case ("POST", 1):
-            let token = try fields.required("token")
-            let isKnown = devices[token]?.userID == userID
-            devices[token] = Device(userID: userID, family: family)
-            return Answer(isKnown ? 200 : 201, .object([:]))
-        case ("DELETE", 2):
-            if devices[path[1]]?.userID == userID { devices[path[1]] = nil }
+        guard let route else { throw Self.noRoute }
+        // The id of a room or a person, and that of a device or of a part of the room.
+        let (id, part) = (path.dropFirst().first ?? "", path[path.count - 1])
+        switch (request.method, route) {
+        case ("POST", "auth/logout"):
+            try sessions.logOut(fields)
             return Answer(204)
-        default: throw Self.refusal(of: path)
+        case ("GET", "users/me"):
+            guard let person = accounts[userID] else { throw .notFound("user") }
+            return Answer(200, person.json())
+        case ("GET", "users/without-rooms"):
+            let partners = rooms.list(of: userID, by: \.updatedAt).flatMap { $0.others(than: userID) }
+            return try accounts.page(query, without: Set(partners + [userID]))
+        case ("GET", "users/*/messages"):
+            guard accounts[id] != nil else { throw .notFound("user") }
+            return try rooms.conversation(of: userID, with: id, query)
+        case ("GET", "sync"): return try sync(query, by: userID)
+        case ("POST", "devices"): return try sessions.registerDevice(fields, by: token)
+        case ("DELETE", "devices/*"):
+            sessions.removeDevice(part, of: userID)
+            return Answer(204)
+        case ("POST", "rooms"): return try makeRoom(fields, by: userID)
+        case ("GET", "rooms/*") where id == "my-rooms": return try myRooms(of: userID, sort: query["sort"])
+        case ("GET", "rooms/*") where id == "grouped-by-person": return roomsByPerson(of: userID)
+        case ("GET", "rooms/*"): return Answer(200, json(try rooms.room(id, of: userID), for: userID))
+        case ("PUT", "rooms/*/name"): return try rename(id, fields, by: userID)
+        case ("GET", "rooms/*/messages"):
+            let room = try rooms.room(id, of: userID)
+            return try room.messages.page(query, room.json)
+        case ("POST", "rooms/*/messages"): return try change(.send, fields, in: id, by: userID)
+        case ("POST", "rooms/*/messages/*") where part == "read":
+            return try change(.markRead, fields, in: id, by: userID)
+        case ("DELETE", "rooms/*/messages/*"):
+            return try change(.deleteMessage, ["messageId": .string(part)], in: id, by: userID)
+        case ("GET", "rooms/*/elements"):
+            return try rooms.room(id, of: userID).board.page(query) { $0.json(in: id) }
+        case ("POST", "rooms/*/elements"): return try change(.createElement, fields, in: id, by: userID)
+        case ("DELETE", "rooms/*/elements"): return try change(.clear, fields, in: id, by: userID)
+        case ("PATCH", "rooms/*/elements/*"):
+            return try change(.updateElement, fields.adding(["elementId": .string(part)]), in: id, by: userID)
+        case ("DELETE", "rooms/*/elements/*"):
+            return try change(.deleteElement, ["elementId": .string(part)], in: id, by: userID)
+        default:
+            throw Refused(status: 405, code: "method_not_allowed", message: "The route does not support this method.")
         }
     }
 
-    /// Handles a request below `/api/rooms`.
-    ///
-    /// - Parameter path: the segments after `/api/rooms`.
-    private mutating func performInRooms(
-        _ method: String, _ path: [String], _ query: [String: String], _ fields: JSON, by userID: String
-    ) throws(Refused) -> Answer {
-        let id = path.first
-        switch (method, path.count, path.dropFirst().first) {
-        case ("POST", 0, _): return try makeRoom(fields, by: userID)
-        case ("GET", 1, _) where id == "my-rooms": return try myRooms(of: userID, sort: query["sort"])
-        case ("GET", 1, _) where id == "grouped-by-person": return roomsByPerson(of: userID)
-        case ("GET", 1, _): return Answer(200, json(try room(id, of: userID), for: userID))
-        case ("PUT", 2, "name"): return try rename(id, fields, by: userID)
-        case ("GET", 2, "messages"): return try messages(in: id, query, by: userID)
-        case ("POST", 2, "messages"): return try send(fields, in: id, by: userID)
-        case ("POST", 3, "messages") where path[2] == "read": return try markRead(fields, in: id, by: userID)
-        case ("DELETE", 3, "messages"): return try deleteMessage(path[2], in: id, by: userID)
-        case ("GET", 2, "elements"): return try elements(in: id, query, by: userID)
-        case ("POST", 2, "elements"): return try makeElement(fields, in: id, by: userID)
-        case ("DELETE", 2, "elements"): return try clear(id, by: userID)
-        case ("PATCH", 3, "elements"): return try updateElement(path[2], fields, in: id, by: userID)
-        case ("DELETE", 3, "elements"): return try deleteElement(path[2], in: id, by: userID)
-        default: throw Self.refusal(of: ["rooms"] + path)
+    private func sync(_ query: Query, by userID: String) throws(Refused) -> Answer {
+        if let since = query["since"] { return try gateway.log.sync(since: since, query, by: userID) }
+        let listed = rooms.list(of: userID, by: \.lastActivityAt).map { json($0, for: userID, isListed: true) }
+        return Answer(200, ["cursor": .string(gateway.log.cursor(for: userID)), "rooms": .array(listed)])
+    }
+
+    private func myRooms(of userID: String, sort: String?) throws(Refused) -> Answer {
+        let key: (RoomState) -> Int
+        switch sort ?? "activity" {
+        case "activity": key = \.lastActivityAt
+        case "messages": key = { $0.messagesUpdatedAt ?? .min }
+        case "content": key = \.updatedAt
+        default: throw .invalid("sort", "must be activity, messages or content")
         }
+        return Answer(200, .array(rooms.list(of: userID, by: key).map { json($0, for: userID, isListed: true) }))
+    }
+
+    private func roomsByPerson(of userID: String) -> Answer {
+        let rooms = rooms.list(of: userID, by: \.updatedAt)
+        let groups = Set(rooms.flatMap { $0.others(than: userID) }).map { partner in
+            let shared = rooms.filter { $0.participant(partner) != nil }
+            return (latest: shared.map(\.lastActivityAt).max() ?? 0, id: partner, rooms: shared)
+        }.sorted { ($0.latest, $0.id) > ($1.latest, $1.id) }
+        let people = groups.compactMap { group in
+            accounts[group.id]?.json().adding(["rooms": .array(group.rooms.map { json($0, for: userID) })])
+        }
+        return Answer(200, .array(people))
     }
 
     /// The paths of the routes after `/api`; `*` stands for an id.
@@ -119,16 +123,13 @@ extension Parlor {
         "auth/register", "auth/login", "auth/refresh", "auth/logout", "users/me", "users/without-rooms",
         "users/*/messages", "sync", "devices", "devices/*", "rooms", "rooms/*", "rooms/*/name", "rooms/*/messages",
         "rooms/*/messages/*", "rooms/*/elements", "rooms/*/elements/*",
-    ].map { $0.split(separator: "/").map(String.init) }
+    ]
 
-    /// Returns the refusal for a path that has no handler: there is no such route, or it lacks this method.
-    private static func refusal(of path: [String]) -> Refused {
-        let isRoute = routes.contains { route in
-            route.count == path.count && zip(route, path).allSatisfy { $0 == "*" || $0 == $1 }
+    private static func route(of path: [String]) -> String? {
+        routes.first { route in
+            let segments = route.split(separator: "/")
+            return segments.count == path.count && zip(segments, path).allSatisfy { $0 == "*" || $0 == $1 }
         }
-        return isRoute
-            ? Refused(status: 405, code: "method_not_allowed", message: "The route does not support this method.")
-            : noRoute
     }
 
     private static let noRoute = Refused(status: 404, code: "route_not_found", message: "There is no such route.")

@@ -4,109 +4,18 @@ import ParlorClient
 ///
 /// It does no I/O and starts no tasks, and the time is passed in. So the same input gives the same output. Times are
 /// in milliseconds.
+///
+/// Each part owns its state, and gets what it needs of the others with each call. A change of a room has effects on the
+/// other parts, which are applied here.
 struct Parlor: Sendable {
-    struct Settings: Sendable {
-        var tokenLifetime = 15 * 60 * 1000
-        var broadcastsToEveryone = true
-        var pingInterval = 24 * 60 * 60 * 1000
-        var pingTimeout = 20_000
-    }
-
-    /// A packet for a socket.
-    struct Delivery: Sendable {
-        enum Kind: Sendable, Equatable {
-            case control, ack
-            case event(String)
-        }
-
-        var socketID: Int
-        var kind: Kind
-        var text: String
-    }
-
-    struct Account: Sendable {
-        var person: Person
-        var password: String
-    }
-
-    struct Token: Sendable {
-        var userID: String
-        var expiresAt: Int
-        var family: Int
-    }
-
-    struct RefreshToken: Sendable {
-        var userID: String
-        var family: Int
-        var isUsed = false
-        /// The refresh that used the token, if it had an attempt id.
-        var attempt: (id: String, answer: JSON)?
-    }
-
-    /// A device that gets notifications. It is removed with the session that registered it.
-    struct Device: Sendable {
-        var userID: String
-        var family: Int
-    }
-
-    struct Refused: Error {
-        var status: Int
-        var code: String
-        var message: String
-        var isRetryable = false
-        var retryAfter: Duration?
-    }
-
-    struct ScriptedRefusal: Sendable {
-        var name: String
-        var refused: Refused
-    }
-
-    let settings: Settings
-    var accounts: [String: Account] = [:]
-    var tokens: [String: Token] = [:]
-    var refreshTokens: [String: RefreshToken] = [:]
-    var devices: [String: Device] = [:]
-    var rooms: [String: RoomState] = [:]
-    /// The ids of rooms, by the `clientRequestId` that created them.
-    var roomsByRequest: [RoomState.TempID: String] = [:]
-    var sockets: [Int: Socket] = [:]
-    var log: [LogEntry] = []
-    /// The log's generation. Cursors of earlier generations are too old.
-    var generation = 1
-    var refusals: [ScriptedRefusal] = []
+    var numbers: Numbers
+    var accounts = Accounts()
+    var sessions: Sessions
+    var rooms = Rooms()
     var plugins = Plugins()
-    var deliveries: [Delivery] = []
-    /// The sockets that the server has closed.
-    var closed: [Int] = []
-
-    private(set) var now: Int
-    private var lastStamp = 0
-    private var lastNumber = 0
-
-    init(settings: Settings, now: Int) {
-        self.settings = settings
-        self.now = now
-    }
-
-    mutating func advance(to milliseconds: Int) { now = max(now, milliseconds) }
-
-    /// Returns the time for a change. It is later than that of each earlier change, even if the clock stands still.
-    mutating func stamp() -> Int {
-        lastStamp = max(now, lastStamp + 1)
-        return lastStamp
-    }
-
-    mutating func nextNumber() -> Int {
-        lastNumber += 1
-        return lastNumber
-    }
-
-    /// Returns an id like a UUIDv7: ids sort by creation.
-    mutating func makeID(at milliseconds: Int) -> String {
-        let time = Self.hex(milliseconds, 12)
-        return "\(time.prefix(8))-\(time.suffix(4))-7000-8000-\(Self.hex(nextNumber(), 12))"
-    }
+    var gateway: Gateway
+    /// The refusals that the test has set, with the names of their requests.
+    var refusals: [(name: String, refused: Refused)] = []
 
     /// Throws the next refusal that the test has set for this request, if there is one.
     mutating func checkRefusals(for name: String) throws(Refused) {
@@ -114,31 +23,72 @@ struct Parlor: Sendable {
         throw refusals.remove(at: index).refused
     }
 
-    mutating func takeDeliveries() -> (deliveries: [Delivery], closed: [Int]) {
-        defer { (deliveries, closed) = ([], []) }
-        return (deliveries, closed)
+    mutating func makeRoom(_ fields: JSON, by userID: String) throws(Refused) -> Answer {
+        let (room, isNew) = try rooms.add(fields, by: userID, accounts, &numbers)
+        guard isNew else { return Answer(200, json(room, for: userID)) }
+        for person in room.participants.map(\.id) {
+            apply([.emit("room:created", ["room": json(room, for: person)], to: .person(person))], in: room.id)
+        }
+        let global: JSON = ["createdBy": .string(userID)]
+        apply([.emit("room:created:global", global, in: room.id, to: .everyone)], in: room.id)
+        return Answer(201, json(room, for: userID))
     }
 
-    private static func hex(_ value: Int, _ width: Int) -> String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    mutating func rename(_ roomID: String?, _ fields: JSON, by userID: String) throws(Refused) -> Answer {
+        var room = try rooms.room(roomID, of: userID)
+        let effects = room.rename(to: try Rooms.name(fields), by: userID, &numbers)
+        rooms.all[room.id] = room
+        apply(effects, in: room.id)
+        return Answer(200, json(room, for: userID))
     }
-}
 
-extension Parlor.Refused {
-    static func notFound(_ what: String) -> Self {
-        .init(status: 404, code: "\(what)_not_found", message: "No such \(what).")
+    mutating func change(
+        _ change: RoomChange, _ fields: JSON, in roomID: String?, by userID: String
+    ) throws(Refused) -> Answer {
+        var room = try rooms.room(roomID, of: userID)
+        let present = gateway.people(in: room.id)
+        let answer = try room.perform(change, fields, by: userID, present: present, &numbers)
+        rooms.all[room.id] = room
+        apply(answer.effects, in: room.id)
+        return answer
     }
-    static func invalid(_ field: String, _ why: String) -> Self {
-        .init(status: 422, code: "invalid_field", message: "\(field) \(why).")
-    }
-    static func malformed(_ why: String) -> Self { .init(status: 400, code: "malformed_request", message: why) }
-    static let unauthenticated = Self(status: 401, code: "unauthenticated", message: "Sign in first.")
-    static func forbidden(_ why: String) -> Self { .init(status: 403, code: "forbidden", message: why) }
 
-    init(_ refusal: Refusal) {
-        self.init(
-            status: refusal.status ?? (refusal.isRetryable ? 503 : 422), code: refusal.code, message: refusal.message,
-            isRetryable: refusal.isRetryable, retryAfter: refusal.retryAfter)
+    /// Runs a plugin's handler.
+    mutating func run(_ handler: ScriptedCall.Handler, _ fields: JSON, by userID: String) throws(Refused) -> Answer {
+        var call = ScriptedCall(personID: userID, fields: fields)
+        if !call.roomID.isEmpty { _ = try rooms.room(call.roomID, of: userID) }
+        let data = try Result { try handler(&call) }.mapError(Refused.init).get()
+        apply(call.effects, in: call.roomID)
+        return Answer(call.status, data, next: call.isPage ? .some(call.nextPage) : nil)
+    }
+
+    mutating func apply(_ effects: [Effect], in roomID: String) {
+        for effect in effects {
+            switch effect {
+            case .emit(let event, let data, let audience):
+                let participants = rooms.all[roomID]?.participants.map(\.id) ?? []
+                gateway.emit(
+                    .init(audience: audience, roomID: roomID, event: event, data: data, participants: participants))
+            case .badges(let personID):
+                guard let room = rooms.all[roomID], room.participant(personID) != nil else { continue }
+                let badges = JSON.object(plugins.badges(of: personID, in: room))
+                apply([.emit("room:badges", badges, in: roomID, to: .person(personID))], in: roomID)
+            case .endTyping(let personID): gateway.endTyping(of: personID, in: roomID)
+            case .forget(let messageID): gateway.log.forget(messageID: messageID, in: roomID)
+            case .setBadge(let name, let count, let personID):
+                plugins.badges[name, default: [:]][roomID, default: [:]][personID] = count
+                apply([.badges(of: personID)], in: roomID)
+            case .setField(let name, let value): plugins.fields[name, default: [:]][roomID] = value
+            }
+        }
+    }
+
+    /// Returns a room as one person sees it.
+    ///
+    /// - Parameter isListed: true for `my-rooms` and `sync`.
+    func json(_ room: RoomState, for userID: String, isListed: Bool = false) -> JSON {
+        plugins.fields(of: room.id)
+            .adding(room.members(for: userID, present: gateway.people(in: room.id), isListed: isListed))
+            .adding(plugins.badges(of: userID, in: room))
     }
 }

@@ -23,12 +23,6 @@ public struct ScriptedCall: Sendable {
         case everyone
     }
 
-    enum Effect: Sendable {
-        case emit(String, JSON, Audience, roomID: String)
-        case badge(String, Int, personID: String, roomID: String)
-        case field(String, JSON, roomID: String)
-    }
-
     /// The id of the person who calls.
     public let personID: String
     /// The members of the body or the payload. For a route, the query's items and the path's parameters are added as
@@ -57,16 +51,16 @@ public struct ScriptedCall: Sendable {
 
     /// Emits an event. `roomId` is added to its data.
     public mutating func emit(_ event: String, _ data: JSON, to audience: Audience = .room) {
-        effects.append(.emit(event, data, audience, roomID: roomID))
+        effects.append(.emit(event, data, in: roomID, to: audience))
     }
 
     /// Sets a person's badge in the room, and sends the person `room:badges`.
     public mutating func setBadge(_ name: String, to count: Int, of personID: String) {
-        effects.append(.badge(name, count, personID: personID, roomID: roomID))
+        effects.append(.setBadge(name, to: count, of: personID))
     }
 
     /// Sets a field of the room, for all of its participants.
     public mutating func setField(_ name: String, to value: JSON) {
-        effects.append(.field(name, value, roomID: roomID))
+        effects.append(.setField(name, to: value))
     }
 }
