@@ -18,8 +18,10 @@ extension Parlor {
         switch event {
         case "room:join":
             let roomID = try rooms.room(try fields.required("roomId"), of: userID).id
-            gateway.join(roomID, keepsOthers: fields["keepOthers"]?.bool ?? false, on: socketID)
-            apply(rooms.all[roomID]?.see(by: userID) ?? [], in: roomID)
+            let keepsUnseen = fields["keepUnseen"]?.bool ?? false
+            gateway.join(
+                roomID, keepsOthers: fields["keepOthers"]?.bool ?? false, keepsUnseen: keepsUnseen, on: socketID)
+            if !keepsUnseen { apply(rooms.all[roomID]?.see(by: userID) ?? [], in: roomID) }
             return ["room": json(try rooms.room(roomID, of: userID), for: userID)]
         case "room:leave":
             gateway.leave(try rooms.room(try fields.required("roomId"), of: userID).id, on: socketID)

@@ -46,8 +46,8 @@ struct Parlor: Sendable {
         _ change: RoomChange, _ fields: JSON, in roomID: String?, by userID: String
     ) throws(Refused) -> Answer {
         var room = try rooms.room(roomID, of: userID)
-        let present = gateway.people(in: room.id)
-        let answer = try room.perform(change, fields, by: userID, present: present, &numbers)
+        let viewers = gateway.viewers(of: room.id)
+        let answer = try room.perform(change, fields, by: userID, viewers: viewers, &numbers)
         rooms.all[room.id] = room
         apply(answer.effects, in: room.id)
         return answer

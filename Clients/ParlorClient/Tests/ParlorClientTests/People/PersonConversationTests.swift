@@ -12,9 +12,10 @@ struct PersonConversationTests {
 
     init() throws { home = try AdasDevice() }
 
-    /// Waits until something is shown. The list of rooms shows later events after a pause.
+    /// Waits until something is shown. The list of rooms shows later events after a pause, and pauses before retries are
+    /// random.
     private func until(_ isSo: @MainActor () -> Bool) async {
-        for _ in 0..<100 where !isSo() {
+        for _ in 0..<600 where !isSo() {
             await TestClock.settle()
             if !isSo() { await home.clock.advance(by: .milliseconds(100)) }
         }
@@ -89,6 +90,32 @@ struct PersonConversationTests {
         await until { chat.items.last?.item.text == "five" && chat.isVerified }
         #expect(chat.rooms.map(\.id) == [third, home.roomID, second], "the deletion came last in the first room")
         await chat.close()
+        await client.stop()
+    }
+
+    @Test("it leaves the boards' badges as they are, until a screen shows a board, and again after that")
+    func unseenBoards() async throws {
+        try home.server.post("one", in: home.roomID, by: home.ben.id)
+        _ = try home.server.addElement(in: home.roomID, by: home.ben.id)
+        let client = try await home.connected()
+        func badge() -> Int? { client.rooms[home.roomID]?.badges.elements }
+        await until { badge() == 1 }
+        let chat = await opened(client)
+        _ = try home.server.addElement(in: home.roomID, by: home.ben.id)
+        await until { badge() == 2 }
+        let room = try await client.open(roomID: home.roomID)
+        await until { badge() == 0 && room.conversation.isVerified }
+        _ = try home.server.addElement(in: home.roomID, by: home.ben.id)
+        await until { client.rooms[home.roomID]?.elementCount == 3 }
+        #expect(badge() == 0)
+        await room.closeAndKeep()
+        await TestClock.settle()
+        _ = try home.server.addElement(in: home.roomID, by: home.ben.id)
+        await until { badge() == 1 }
+        // The server counts the same, also for a device that comes now.
+        await chat.close()
+        let next = try await client.api.room(home.roomID).room
+        #expect(next.badges.elements == 1)
         await client.stop()
     }
 
@@ -196,7 +223,9 @@ struct PersonConversationTests {
         #expect(!chat.isVerified)
         await until { chat.isVerified }
         await entered
-        #expect(pages(of: second) == 5, "two pages, and three refusals")
+        // Two or three pages, and three refusals. The list may be known when the room is opened, and then the first fetch
+        // has two pages, which are fetched again together.
+        #expect((5...7).contains(pages(of: second)))
         #expect(chat.failure == nil)
         home.device.delayAnswers(by: .zero)
         #expect(chat.items.map(\.item.text) == (try await kept(client)).suffix(chat.items.count))

@@ -20,6 +20,8 @@ struct Gateway: Sendable {
         /// The person; nil until CONNECT.
         var userID: String?
         var joined: Set<String> = []
+        /// Those of them that it joined without their boards.
+        var unseen: Set<String> = []
         /// The time at which typing ends, by room.
         var typing: [String: Int] = [:]
         /// The log position at which the socket went live; nil if it connected without `since`.
@@ -168,14 +170,23 @@ struct Gateway: Sendable {
         Set(sockets.values.filter { $0.joined.contains(roomID) }.compactMap(\.userID))
     }
 
+    /// Returns the people who have a room open with its board.
+    func viewers(of roomID: String) -> Set<String> {
+        let viewing = sockets.values.filter { $0.joined.contains(roomID) && !$0.unseen.contains(roomID) }
+        return Set(viewing.compactMap(\.userID))
+    }
+
     /// Joins a room, and sends the socket what it has missed there.
     ///
-    /// - Parameter keepsOthers: false to leave the socket's other rooms.
-    mutating func join(_ roomID: String, keepsOthers: Bool, on socketID: Int) {
+    /// - Parameters:
+    ///   - keepsOthers: false to leave the socket's other rooms.
+    ///   - keepsUnseen: true to join it without its board.
+    mutating func join(_ roomID: String, keepsOthers: Bool, keepsUnseen: Bool, on socketID: Int) {
         guard let socket = sockets[socketID], let userID = socket.userID else { return }
         if !socket.joined.contains(roomID), let position = socket.continuedRooms[roomID] ?? socket.continuesFrom {
             for entry in log.missed(in: roomID, since: position) { deliver(entry.event, entry.data, to: socketID) }
         }
+        if keepsUnseen { sockets[socketID]?.unseen.insert(roomID) } else { sockets[socketID]?.unseen.remove(roomID) }
         change(of: userID, in: roomID) { $0[socketID]?.joined.insert(roomID) }
         guard !keepsOthers else { return }
         for other in socket.joined.sorted() where other != roomID { leave(other, on: socketID) }

@@ -33,15 +33,15 @@ struct RoomState: Sendable {
 
     /// Makes a person's change.
     ///
-    /// - Parameter present: the people who have the room open.
+    /// - Parameter viewers: the people who have the room open with its board.
     mutating func perform(
-        _ change: RoomChange, _ fields: JSON, by userID: String, present: Set<String>, _ numbers: inout Numbers
+        _ change: RoomChange, _ fields: JSON, by userID: String, viewers: Set<String>, _ numbers: inout Numbers
     ) throws(Refused) -> Answer {
         switch change {
         case .send: try send(fields, by: userID, &numbers)
         case .deleteMessage: try deleteMessage(fields, by: userID, &numbers)
         case .markRead: try markRead(fields, by: userID, &numbers)
-        case .createElement: try createElement(fields, by: userID, present, &numbers)
+        case .createElement: try createElement(fields, by: userID, viewers, &numbers)
         case .updateElement: try updateElement(fields, by: userID, &numbers)
         case .deleteElement: try deleteElement(fields, by: userID, &numbers)
         case .clear: clear(by: userID, &numbers)
@@ -79,9 +79,9 @@ struct RoomState: Sendable {
     }
 
     mutating func createElement(
-        _ fields: JSON, by userID: String, _ present: Set<String>, _ numbers: inout Numbers
+        _ fields: JSON, by userID: String, _ viewers: Set<String>, _ numbers: inout Numbers
     ) throws(Refused) -> Answer {
-        let absent = others(than: userID).filter { !present.contains($0) }
+        let absent = others(than: userID).filter { !viewers.contains($0) }
         let (element, isNew) = try board.add(fields, by: userID, unseenBy: absent, &numbers)
         let payload = element.json(in: id)
         guard isNew else { return Answer(200, payload, isDuplicate: true) }
