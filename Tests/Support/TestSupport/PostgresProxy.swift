@@ -2,7 +2,7 @@ import Foundation
 import ParlorStorage
 import Synchronization
 
-/// Stands between libpq and the tests' server: counts the round trips, and cuts connections.
+/// Stands between libpq and a server on a Unix socket: counts the round trips, cuts connections, and delays what passes.
 ///
 /// It never ends; its threads wait for the process to end.
 public final class PostgresProxy: Sendable {
@@ -14,10 +14,15 @@ public final class PostgresProxy: Sendable {
         var left: Int?
     }
 
-    public let url: PostgresURL
+    public let port: UInt16
+    private let delay: Duration
     private let state = Mutex(State())
 
-    public init() throws {
+    /// - Parameters:
+    ///   - path: the server's socket; by default that of the tests' shared server.
+    ///   - roundTrip: what a round trip takes longer than without the proxy.
+    public init(to path: String? = nil, roundTrip: Duration = .zero) throws {
+        delay = roundTrip / 2
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -30,12 +35,9 @@ public final class PostgresProxy: Sendable {
             else { return nil }
             return bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self).bigEndian
         }
-        guard let port,
-            let url = PostgresURL(
-                "postgres://postgres@127.0.0.1:\(port)/postgres?sslmode=disable&gssencmode=disable")
-        else { throw WireError.failed("listen", errno) }
-        self.url = url
-        let server = try PostgresServer.shared.get().socketPath
+        guard let port else { throw WireError.failed("listen", errno) }
+        self.port = port
+        let server = try path ?? PostgresServer.shared.get().socketPath
         Thread.detachNewThread {
             while case let near = accept(listener, nil, nil), near >= 0 {
                 guard let far = Self.connect(to: server) else {
@@ -49,6 +51,13 @@ public final class PostgresProxy: Sendable {
                 Thread.detachNewThread { self.forward(from: far, to: near, nil, link) }
             }
         }
+    }
+
+    /// The address of the tests' server through the proxy.
+    public func url() throws -> PostgresURL {
+        let text = "postgres://postgres@127.0.0.1:\(port)/postgres?sslmode=disable&gssencmode=disable"
+        guard let url = PostgresURL(text) else { throw WireError.unexpected(text) }
+        return url
     }
 
     /// - Returns: the round trips since the last call: the flushes that the client waits for. It does not wait for a flush
@@ -80,6 +89,7 @@ public final class PostgresProxy: Sendable {
                 state.left = left > count ? left - count : nil
                 return min(left, count)
             }
+            if delay > .zero { usleep(UInt32(delay / .microseconds(1))) }
             var sent = 0
             while sent < allowed {
                 let written = bytes.withUnsafeBytes {
@@ -158,7 +168,7 @@ public final class PostgresProxy: Sendable {
         private mutating func take(_ type: UInt8, _ content: ArraySlice<UInt8>) -> Bool {
             let names = content.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false).map { Array($0) }
             switch type {
-            case UInt8(ascii: "P"): 
+            case UInt8(ascii: "P"):
                 texts[names[0]] = String(decoding: names[1], as: UTF8.self)
                 isWriting = isWriting || texts[names[0]]?.contains("pg_advisory_xact_lock") ?? false
             case UInt8(ascii: "B"): statements.append(texts[names[1]] ?? "")

@@ -9,11 +9,11 @@ import Testing
 @Suite("Sending on PostgreSQL", .enabled(if: Engine.isPostgresWanted), .timeLimit(.minutes(5)))
 struct SendingOnPostgresTests {
     private static func serving(
-        _ body: (MessagingHarness, PostgresProxy) async throws -> Void
+        _ schema: String = PostgresServer.newSchema(), _ body: (MessagingHarness, PostgresProxy) async throws -> Void
     ) async throws {
         let proxy = try PostgresProxy()
         let database = try PostgresDatabase(
-            proxy.url, schema: PostgresServer.newSchema(), migrations: MessagingService.migrations)
+            proxy.url(), schema: schema, migrations: MessagingService.migrations)
         try await MessagingHarness.serving(on: database) { try await body($0, proxy) }
         await database.close()
     }
@@ -89,7 +89,8 @@ struct SendingOnPostgresTests {
 
     @Test("a `tempId` that comes twice in a commit, from two instances, or again after a deletion, sends once")
     func attempts() async throws {
-        try await Self.serving { harness, proxy in
+        let schema = PostgresServer.newSchema()
+        try await Self.serving(schema) { harness, _ in
             let room = harness.rooms.make("room", "alice", "bob")
             try await together(
                 (0..<64).map { number in
@@ -100,6 +101,20 @@ struct SendingOnPostgresTests {
             _ = try await harness.delete(first, by: "alice", in: room)
             try await harness.expect(.messageNotFound) { try await harness.send(by: "alice", in: room, tempID: "0") }
             #expect(try await harness.unread(of: "bob", in: room) == 31)
+            try await Self.serving(schema) { other, _ in
+                _ = other.rooms.make("room", "alice", "bob")
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<64 {
+                        for instance in [harness, other] {
+                            group.addTask {
+                                _ = try await instance.send(by: "alice", in: room, tempID: "both \(number)")
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            #expect(try await harness.unread(of: "bob", in: room) == 31 + 64)
         }
     }
 }

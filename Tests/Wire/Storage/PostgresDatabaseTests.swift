@@ -83,7 +83,7 @@ struct PostgresDatabaseTests {
         let proxy = try PostgresProxy()
         var configuration = DatabaseConfiguration()
         configuration.readers = 1
-        let database = try PostgresDatabase(proxy.url, schema: schema, migrations: [], configuration: configuration)
+        let database = try PostgresDatabase(proxy.url(), schema: schema, migrations: [], configuration: configuration)
         for count in 0...3 {
             try await database.read { connection in
                 for n in 0..<count { _ = try connection.first("SELECT $1 + 0", n) { $0.int(0) } }
