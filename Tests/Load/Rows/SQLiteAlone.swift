@@ -60,15 +60,15 @@ struct SQLiteAlone {
     /// Messaging's own statements, with bindings of equal length.
     private final class Statements {
         private let findChat, findAttempt, writeChat, message, unread, head, entry, begin, commit: PlainSQLite.Statement
-        private let rooms = (0..<SQLiteAlone.rooms).map { PlainSQLite.Text("room", padded: 36, $0) }
+        private let rooms = (0..<SQLiteAlone.rooms).map { FixedText("room", padded: 36, $0) }
         /// Two people for each room.
-        private let people = (0..<2 * SQLiteAlone.rooms).map { PlainSQLite.Text("person", padded: 36, $0) }
-        private let messageID = PlainSQLite.Text("message", padded: 36)
-        private let requestID = PlainSQLite.Text("request", padded: 16)
-        private let tempID = PlainSQLite.Text("temp", padded: 36)
-        private let text = PlainSQLite.Text("text", padded: 78)
-        private let participants = PlainSQLite.Text("participants", padded: 79)
-        private let emissions = PlainSQLite.Text("emissions", padded: 1070)
+        private let people = (0..<2 * SQLiteAlone.rooms).map { FixedText("person", padded: 36, $0) }
+        private let messageID = FixedText("message", padded: 36)
+        private let requestID = FixedText("request", padded: 16)
+        private let tempID = FixedText("temp", padded: 36)
+        private let text = FixedText("text", padded: 78)
+        private let participants = FixedText("participants", padded: 79)
+        private let emissions = FixedText("emissions", padded: 1070)
         /// The start in milliseconds since 1970.
         private let began = time(nil) * 1000
 
@@ -118,31 +118,6 @@ struct SQLiteAlone {
 
 /// Plain SQLite without Parlor's code.
 private final class PlainSQLite {
-    /// A text at a fixed address: it is bound without a copy.
-    final class Text {
-        fileprivate let bytes: UnsafeMutableBufferPointer<CChar>
-
-        /// Creates a text of so many bytes that ends with the number.
-        init(_ beginning: String, padded count: Int, _ number: Int = 0) {
-            bytes = .allocate(capacity: count)
-            bytes.initialize(repeating: CChar(UInt8(ascii: "0")))
-            for (index, byte) in zip(bytes.indices, beginning.utf8) { bytes[index] = CChar(byte) }
-            end(with: number)
-        }
-
-        deinit { bytes.deallocate() }
-
-        /// Replaces the number at the end. Not allowed while a statement that has it bound is
-        /// running.
-        func end(with number: Int) {
-            var (rest, index) = (number, bytes.count - 1)
-            while rest > 0 {
-                bytes[index] = CChar(UInt8(ascii: "0") + UInt8(rest % 10))
-                (rest, index) = (rest / 10, index - 1)
-            }
-        }
-    }
-
     private let handle: OpaquePointer
 
     init(_ path: String) throws(ClientError) {
@@ -182,8 +157,8 @@ private final class PlainSQLite {
 
         /// - Parameter index: SQLite's number of the parameter: the position of its first
         ///   occurrence.
-        func bind(_ text: Text, at index: Int32) -> Statement {
-            sqlite3_bind_text(handle, index, text.bytes.baseAddress, Int32(text.bytes.count), nil)
+        func bind(_ text: FixedText, at index: Int32) -> Statement {
+            sqlite3_bind_text(handle, index, text.start, Int32(text.count), nil)
             return self
         }
 
