@@ -113,8 +113,8 @@ final class PostgresPipeline {
                 }
             case .end: continue
             }
-            // The rest has no answers.
-            if isBroken { return failure }
+            // The rest has no answers. What was answered before the connection broke counts.
+            if result.isFailure, isBroken { return failure }
             // The end of this statement's results.
             PQclear(PQgetResult(handle))
         }
