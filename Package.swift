@@ -305,8 +305,8 @@ let package = Package(
         .executableTarget(
             name: "parlor-bench",
             dependencies: [
-                "CSQLite", "EventLog", "JSON", "LinuxWebSocket", "Messaging", "Reactor", "ParlorClient", "Security",
-                "Storage", "TestClients", "TestSupport", "WebSocket", "Workers",
+                "CPostgres", "CSQLite", "EventLog", "JSON", "LinuxWebSocket", "Messaging", "Reactor", "ParlorClient",
+                "Security", "Storage", "TestClients", "TestSupport", "WebSocket", "Workers",
             ],
             path: "Tests/Load",
             exclude: ["README.md", "figures.json", "play-apple", "Floor", "Tests"], swiftSettings: settings),

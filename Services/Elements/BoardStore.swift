@@ -85,7 +85,7 @@ struct BoardStore {
     /// Inserts an element. Its rank is the board's revision at its creation. So ranks follow the order of
     /// creation, regardless of instances and clocks.
     func insert(_ element: Element, at state: BoardState) throws {
-        try connection.execute(
+        try connection.executeLater(
             """
             INSERT INTO elements (\(Self.elementColumns), rank)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -93,14 +93,14 @@ struct BoardStore {
             element.createdBy, element.createdAt.milliseconds, element.updatedBy, element.updatedAt.milliseconds,
             element.version, element.tempID, element.size, element.chargedTo, state.rev)
         guard let tempID = element.tempID else { return }
-        try connection.execute(
+        try connection.executeLater(
             "INSERT INTO temp_ids (room_id, sender_id, temp_id, element_id) VALUES ($1, $2, $3, $4)", element.roomID,
             element.createdBy, tempID, element.id)
     }
 
     /// Writes the columns that an update may change.
     func replace(_ element: Element) throws {
-        try connection.execute(
+        try connection.executeLater(
             """
             UPDATE elements SET content = $2, position = $3, updated_by = $4, updated_at = $5, version = $6, size = $7,
                 charged_to = $8
@@ -188,7 +188,7 @@ struct BoardStore {
     /// each of them who has fewer than `maxUnseenRows` unseen elements.
     func countUnseen(_ rank: Int, in roomID: String, by people: [String]) throws {
         let others = SQLValue.list(people)
-        try connection.execute(
+        try connection.executeLater(
             """
             INSERT INTO unseen_elements (room_id, user_id, rank)
             SELECT $1, value, $3 FROM json_each($2)
@@ -196,7 +196,7 @@ struct BoardStore {
             AND NOT EXISTS (
                 SELECT 1 FROM unseen WHERE unseen.room_id = $1 AND unseen.user_id = value AND unseen.count >= $4)
             """, roomID, others, rank, Self.maxUnseenRows)
-        try connection.execute(
+        try connection.executeLater(
             """
             INSERT INTO unseen (room_id, user_id, count)
             SELECT $1, value, 1 FROM json_each($2)

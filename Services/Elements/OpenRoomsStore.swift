@@ -15,13 +15,13 @@ struct OpenRoomsStore {
     func open(_ rooms: [OpenRoom], on gateway: String, at clock: any WallClock) throws -> Int? {
         var lastEntry: Int?
         for room in rooms {
-            try connection.execute(
+            try connection.executeLater(
                 "INSERT INTO open_rooms (room_id, user_id, gateway) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
                 room.roomID, room.userID, gateway)
             let seen = try connection.execute(
                 "DELETE FROM unseen WHERE room_id = $1 AND user_id = $2", room.roomID, room.userID)
             guard seen > 0 else { continue }
-            try connection.execute(
+            try connection.executeLater(
                 "DELETE FROM unseen_elements WHERE room_id = $1 AND user_id = $2", room.roomID, room.userID)
             lastEntry = try EventLog.append(
                 at: clock.now(), roomID: room.roomID, participants: [room.userID],
@@ -32,7 +32,7 @@ struct OpenRoomsStore {
 
     func close(_ rooms: [OpenRoom], on gateway: String) throws {
         for room in rooms {
-            try connection.execute(
+            try connection.executeLater(
                 "DELETE FROM open_rooms WHERE room_id = $1 AND user_id = $2 AND gateway = $3", room.roomID,
                 room.userID, gateway)
         }

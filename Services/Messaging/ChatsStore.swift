@@ -2,15 +2,11 @@ import ParlorContracts
 import ParlorServiceKit
 import ParlorStorage
 
-/// The SQL of rooms' chats and of the unread counts, in the transaction of a connection.
+/// The SQL that reads rooms' chats and the unread counts, in the transaction of a connection. `SendBatch` writes them.
 struct ChatsStore {
     let connection: any Connection
 
-    /// Writes the pending changes of the transaction's sends, so that later reads include them.
-    init(_ connection: any Connection) throws(StorageError) {
-        try connection.writePending()
-        self.connection = connection
-    }
+    init(_ connection: any Connection) { self.connection = connection }
 
     private var messages: MessagesStore { MessagesStore(connection) }
 
@@ -63,29 +59,6 @@ struct ChatsStore {
     /// Returns the number of a person's unread messages over all rooms.
     func unreadTotal(of userID: String) throws -> Int {
         try connection.first("SELECT coalesce(sum(count), 0) FROM unread WHERE user_id = $1", userID) { $0.int(0) } ?? 0
-    }
-
-    // MARK: Writes
-
-    /// - Returns: the remaining count.
-    func subtractUnread(_ count: Int, of userID: String, in roomID: String) throws -> Int {
-        try connection.first(
-            "UPDATE unread SET count = count - $3 WHERE room_id = $1 AND user_id = $2 RETURNING count", roomID, userID,
-            count
-        ) { $0.int(0) } ?? 0
-    }
-
-    /// Moves the time of a room's last change forward.
-    ///
-    /// - Returns: the resulting time.
-    func touch(_ roomID: String, at now: Timestamp) throws -> Timestamp {
-        try connection.first(
-            """
-            UPDATE chats SET updated_at = CASE WHEN updated_at < $2 THEN $2 ELSE updated_at END
-            WHERE room_id = $1
-            RETURNING updated_at
-            """, roomID, now.milliseconds
-        ) { $0.time(0) } ?? now
     }
 
     // MARK: Conversations

@@ -7,7 +7,8 @@ import ParlorStorage
 struct CountsStore {
     let connection: any Connection
 
-    /// Writes the pending changes of the transaction's sends, so that later reads include them.
+    /// Writes the pending changes of the transaction's sends, so that later reads include them, and later sends what is
+    /// changed here.
     init(_ connection: any Connection) throws(StorageError) {
         try connection.writePending()
         self.connection = connection

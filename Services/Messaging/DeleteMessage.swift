@@ -16,8 +16,9 @@ extension Messaging {
     func delete(_ request: RoomRequest) async throws -> Reply {
         let messageID = try Self.ownMessage.read(request.fields)
         let (room, caller) = (request.room, request.caller)
-        return try await database.write { connection in
-            let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))
+        let others = room.userIDs.filter { $0 != caller.userID }
+        return try await database.write(wanting: .unread(in: room.roomID, of: others)) { connection in
+            let messages = MessagesStore(connection)
             guard let senderID = try messages.sender(of: messageID, in: room.roomID) else {
                 throw ServiceError.messageNotFound
             }
@@ -29,14 +30,14 @@ extension Messaging {
                 $0.sentMessageID == messageID
             }
             let readers = Set(try messages.eraseReceipts(of: messageID))
-            let now = clock.now()
-            let time = try chats.touch(room.roomID, at: now)
+            let (chats, now) = (connection.pending(SendBatch.self), clock.now())
+            let time = chats.touch(room.roomID, at: now)
             var emissions: [Emission] = [
                 .messageDeleted(messageID, by: caller.userID, in: room.roomID),
                 .messageDeletedGlobal(messageID, by: caller.userID, in: room.roomID, at: time),
             ]
-            for person in room.userIDs where person != senderID && !readers.contains(person) {
-                let unread = try chats.subtractUnread(1, of: person, in: room.roomID)
+            for person in others where !readers.contains(person) {
+                let unread = chats.subtractUnread(1, of: person, in: room.roomID)
                 emissions.append(.badges(unread, of: person, in: room.roomID))
             }
             let entry = try request.emit(

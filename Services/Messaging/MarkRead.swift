@@ -18,13 +18,15 @@ extension Messaging {
         let given = try Self.readMessages.read(request.fields)
         let messageIDs = given.filter(\.mayBeID)
         let (room, reader) = (request.room, request.caller.userID)
-        return try await database.write(holding: messageIDs.reduce(1024) { $0 + $1.utf8.count }) { connection in
-            let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))
+        return try await database.write(
+            holding: messageIDs.reduce(1024) { $0 + $1.utf8.count }, wanting: .unread(in: room.roomID, of: [reader])
+        ) { connection in
             let now = clock.now()
-            let newlyRead = try messages.markRead(messageIDs, by: reader, in: room.roomID, at: now)
+            let newlyRead = try MessagesStore(connection).markRead(messageIDs, by: reader, in: room.roomID, at: now)
             var reply = Reply(.ok, JSONWriter.object { $0.member("readCount", newlyRead.count) })
             guard !newlyRead.isEmpty else { return reply }
-            let unread = try chats.subtractUnread(newlyRead.count, of: reader, in: room.roomID)
+            let unread = connection.pending(SendBatch.self)
+                .subtractUnread(newlyRead.count, of: reader, in: room.roomID)
             reply.position = try request.emit(
                 [
                     .messagesRead(newlyRead, by: reader, in: room.roomID, at: now),

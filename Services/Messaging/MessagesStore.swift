@@ -2,8 +2,7 @@ import ParlorContracts
 import ParlorServiceKit
 import ParlorStorage
 
-/// The SQL of messages and their receipts, in the transaction of a connection. A send inserts its message immediately;
-/// only the chat's totals are pending until the batch is written (`SendBatch`).
+/// The SQL of messages and their receipts, in the transaction of a connection. `SendBatch` inserts messages.
 struct MessagesStore {
     let connection: any Connection
 
@@ -103,7 +102,7 @@ struct MessagesStore {
 
     /// Deletes a message's text. The row stays.
     func erase(_ messageID: String) throws {
-        try connection.execute("UPDATE messages SET text = NULL WHERE id = $1", messageID)
+        try connection.executeLater("UPDATE messages SET text = NULL WHERE id = $1", messageID)
     }
 
     /// - Returns: the people who had read it.

@@ -2,34 +2,67 @@ import ParlorContracts
 import ParlorServiceKit
 import ParlorStorage
 
-/// The sends of one transaction.
+/// What the writes of one transaction change of rooms' chats: a send's number and count, a reader's count, the time of a
+/// deletion.
 ///
-/// Each gets a `seq` in its room and is counted for those who have not read it. A room's last `seq` and a
-/// person's count are written once for all of them. No other transaction writes meanwhile, as a database has
-/// one writing transaction at a time.
+/// What they need to know is loaded before the first of them: with each key the room's last `seq`, the counts of people
+/// whose counts fall, and whether the `tempId` of a send exists. A room's last `seq` and a person's count are written once
+/// for all of them. No other transaction writes meanwhile, as a database has one writing transaction at a time.
 final class SendBatch: PendingChanges {
+    /// What a write needs to know of a room.
+    struct Key: Sendable {
+        let roomID: String
+        /// The key of a send, if it has one.
+        var attempt: Attempt?
+        /// The people whose unread messages become fewer.
+        var readers: [String] = []
+    }
+
+    /// A sender's idempotency key in a room.
+    struct Attempt: Sendable, Hashable {
+        let roomID: String
+        let senderID: String
+        let tempID: String
+    }
+
     fileprivate struct Chat {
         var lastSeq = 0
         var updatedAt = Timestamp(milliseconds: 0)
-        /// The amounts to add to people's counts.
+        /// The stored counts of those who have one, of the readers.
         var unread: [String: Int] = [:]
-        /// False if all sends were retries.
-        var hasNew = false
+        /// The amounts to add to people's counts.
+        var changes: [String: Int] = [:]
+        var isChanged = false
     }
 
     /// The chats by room.
     private var chats: [String: Chat] = [:]
-    private var isWritten = false
+    /// The attempts that were sent.
+    private var sent: Set<Attempt> = []
 
     init() {}
 
+    func load(_ keys: [Key], on connection: any Connection) throws(StorageError) {
+        let store = SendsStore(connection)
+        for key in keys {
+            if chats[key.roomID] == nil {
+                chats[key.roomID] = Chat()
+                try store.findChat(key.roomID) { [self] in
+                    chats[key.roomID]?.lastSeq = $0
+                    chats[key.roomID]?.updatedAt = $1
+                }
+            }
+            if let attempt = key.attempt { try store.find(attempt) { [self] in sent.insert(attempt) } }
+            for reader in key.readers {
+                try store.findUnread(of: reader, in: key.roomID) { [self] in chats[key.roomID]?.unread[reader] = $0 }
+            }
+        }
+    }
+
     /// Returns the room's next `seq`, for a message that is inserted now, and a time that is not before the
     /// room's last change, as the clock may have gone back.
-    func nextSeq(
-        in roomID: String, at now: Timestamp, on connection: any Connection
-    ) throws -> (seq: Int, at: Timestamp) {
-        let chat = try chats[roomID] ?? SendsStore(connection).chat(of: roomID) ?? Chat()
-        chats[roomID] = chat
+    func nextSeq(in roomID: String, at now: Timestamp) -> (seq: Int, at: Timestamp) {
+        let chat = chat(of: roomID)
         return (chat.lastSeq + 1, max(chat.updatedAt, now))
     }
 
@@ -39,60 +72,127 @@ final class SendBatch: PendingChanges {
     func insert(
         _ message: Message, unreadBy readers: some Sequence<String>, on connection: any Connection
     ) throws -> Bool {
-        precondition(!isWritten, "a send after the batch was written")
-        guard try SendsStore(connection).insert(message) else { return false }
-        guard var chat = chats.removeValue(forKey: message.roomID), message.seq == chat.lastSeq + 1 else {
-            preconditionFailure("the message does not have the seq that nextSeq returned")
+        if let attempt = message.attempt, !sent.insert(attempt).inserted { return false }
+        precondition(message.seq == chat(of: message.roomID).lastSeq + 1, "the seq that nextSeq returned")
+        try SendsStore(connection).insert(message)
+        change(message.roomID) { chat in
+            chat.lastSeq = message.seq
+            chat.updatedAt = message.createdAt
+            for reader in readers { chat.changes[reader, default: 0] += 1 }
         }
-        chat.lastSeq = message.seq
-        chat.updatedAt = message.createdAt
-        chat.hasNew = true
-        for reader in readers { chat.unread[reader, default: 0] += 1 }
-        chats[message.roomID] = chat
         return true
     }
 
+    /// Moves the time of a room's last change forward.
+    ///
+    /// - Returns: the resulting time.
+    func touch(_ roomID: String, at now: Timestamp) -> Timestamp {
+        change(roomID) { chat in
+            chat.updatedAt = max(chat.updatedAt, now)
+            return chat.updatedAt
+        }
+    }
+
+    /// - Returns: the remaining count of a reader.
+    func subtractUnread(_ count: Int, of userID: String, in roomID: String) -> Int {
+        change(roomID) { chat in
+            let changes = chat.changes[userID]
+            // A person to whom nobody has written has no count.
+            guard let stored = chat.unread[userID] ?? changes.map({ _ in 0 }) else { return 0 }
+            chat.changes[userID] = (changes ?? 0) - count
+            return stored + (changes ?? 0) - count
+        }
+    }
+
+    private func chat(of roomID: String) -> Chat {
+        guard let chat = chats[roomID] else { preconditionFailure("a write changes a room that it did not ask for") }
+        return chat
+    }
+
+    private func change<T>(_ roomID: String, _ body: (inout Chat) -> T) -> T {
+        // Taken out, so that it is not copied.
+        var chat = chat(of: roomID)
+        chats[roomID] = nil
+        defer { chats[roomID] = chat }
+        chat.isChanged = true
+        return body(&chat)
+    }
+
     func write(on connection: any Connection) throws(StorageError) {
-        isWritten = true
         let store = SendsStore(connection)
-        for (roomID, chat) in chats where chat.hasNew {
+        for (roomID, chat) in chats where chat.isChanged {
             try store.setChat(roomID, lastSeq: chat.lastSeq, updatedAt: chat.updatedAt)
-            for (userID, count) in chat.unread { try store.addUnread(count, of: userID, in: roomID) }
+            for (userID, count) in chat.changes { try store.addUnread(count, of: userID, in: roomID) }
         }
     }
 }
 
-/// The SQL of sends, in the transaction of a connection; `parlor-bench` measures SQLite with its statements.
+extension WantedKey {
+    /// What a send needs to know.
+    static func send(in roomID: String, by senderID: String, as tempID: String?) -> WantedKey {
+        let attempt = tempID.map { SendBatch.Attempt(roomID: roomID, senderID: senderID, tempID: $0) }
+        return WantedKey(SendBatch.Key(roomID: roomID, attempt: attempt), of: SendBatch.self)
+    }
+
+    /// What a write needs to know that makes the unread messages of these people fewer.
+    static func unread(in roomID: String, of readers: [String]) -> WantedKey {
+        WantedKey(SendBatch.Key(roomID: roomID, readers: readers), of: SendBatch.self)
+    }
+}
+
+extension Message {
+    fileprivate var attempt: SendBatch.Attempt? {
+        tempID.map { SendBatch.Attempt(roomID: roomID, senderID: senderID, tempID: $0) }
+    }
+}
+
+/// The SQL of `SendBatch`, in the transaction of a connection; `parlor-bench` measures the databases with its statements.
 package struct SendsStore {
     let connection: any Connection
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// Returns a room's last `seq` and the time of its last change; nil if it never had a message.
-    fileprivate func chat(of roomID: String) throws -> SendBatch.Chat? {
-        try connection.first(Self.findChat, roomID) { SendBatch.Chat(lastSeq: $0.int(0), updatedAt: $0.time(1)) }
+    /// Finds a room's last `seq` and the time of its last change, if it ever had a message.
+    fileprivate func findChat(
+        _ roomID: String, _ body: @escaping (Int, Timestamp) -> Void
+    ) throws(StorageError) {
+        try connection.queryLater(Self.findChat, roomID) { body($0.int(0), $0.time(1)) }
     }
 
-    /// - Returns: false, with nothing done, if its sender has used its `tempId` in this room before.
-    func insert(_ message: Message) throws(StorageError) -> Bool {
-        try connection.execute(
+    /// Finds out whether something was sent with this key, also if it was deleted since.
+    fileprivate func find(_ attempt: SendBatch.Attempt, _ body: @escaping () -> Void) throws(StorageError) {
+        try connection.queryLater(Self.findAttempt, attempt.roomID, attempt.senderID, attempt.tempID) { _ in body() }
+    }
+
+    fileprivate func findUnread(
+        of userID: String, in roomID: String, _ body: @escaping (Int) -> Void
+    ) throws(StorageError) {
+        try connection.queryLater("SELECT count FROM unread WHERE room_id = $1 AND user_id = $2", roomID, userID) {
+            body($0.int(0))
+        }
+    }
+
+    func insert(_ message: Message) throws(StorageError) {
+        try connection.executeLater(
             Self.insertMessage, message.id, message.roomID, message.seq, message.senderID, message.text,
-            message.createdAt.milliseconds, message.tempID) == 1
+            message.createdAt.milliseconds, message.tempID)
     }
 
     func setChat(_ roomID: String, lastSeq: Int, updatedAt: Timestamp) throws(StorageError) {
-        try connection.execute(Self.writeChat, roomID, lastSeq, updatedAt.milliseconds)
+        try connection.executeLater(Self.writeChat, roomID, lastSeq, updatedAt.milliseconds)
     }
 
     func addUnread(_ count: Int, of userID: String, in roomID: String) throws(StorageError) {
-        try connection.execute(Self.writeUnread, roomID, userID, count)
+        try connection.executeLater(Self.writeUnread, roomID, userID, count)
     }
 
     package static let findChat = "SELECT last_seq, updated_at FROM chats WHERE room_id = $1"
+    package static let findAttempt = """
+        SELECT 1 FROM messages WHERE room_id = $1 AND sender_id = $2 AND temp_id = $3
+        """
     package static let insertMessage = """
         INSERT INTO messages (id, room_id, seq, sender_id, text, created_at, temp_id)
         VALUES ($1, $2, $3, $4, $5, $6, $7)
-        ON CONFLICT (room_id, sender_id, temp_id) WHERE temp_id IS NOT NULL DO NOTHING
         """
     package static let writeChat = """
         INSERT INTO chats (room_id, last_seq, updated_at) VALUES ($1, $2, $3)

@@ -21,14 +21,15 @@ extension Messaging {
     func send(_ request: RoomRequest) async throws -> Reply {
         let (text, tempID) = try Self.newMessage.read(request.fields)
         let (room, sender) = (request.room, request.caller.userID)
-        let reply: Reply? = try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
+        let reply: Reply? = try await database.write(
+            holding: 2 * text.utf8.count + 1024, wanting: .send(in: room.roomID, by: sender, as: tempID)
+        ) { connection in
             let (sends, now) = (connection.pending(SendBatch.self), clock.now())
-            let next = try sends.nextSeq(in: room.roomID, at: now, on: connection)
+            let next = sends.nextSeq(in: room.roomID, at: now)
             let message = Message(
                 id: ids.next(at: next.at.milliseconds), roomID: room.roomID, seq: next.seq, senderID: sender,
                 text: text, createdAt: next.at, tempID: tempID)
             let readers = room.participants.lazy.map(\.userID).filter { $0 != sender }
-            // A retry is rare, and checking for one beforehand would slow every send.
             guard try sends.insert(message, unreadBy: readers, on: connection) else {
                 return try Self.repeated(tempID, by: sender, in: room, on: connection)
             }

@@ -62,7 +62,7 @@ extension Messaging {
         guard queries.reduce(0, { $0 + $1.messageIDs.count }) <= maxPeople else {
             throw ServiceError.invalid("messageIds", "has at most \(maxPeople) for all people together")
         }
-        let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))
+        let (chats, messages) = (ChatsStore(connection), MessagesStore(connection))
         let results = try queries.map { query in
             // Only Push sends this request, and it can wait: before each person, let threads that handle sends run.
             ThreadPriority.giveWay()

@@ -26,29 +26,29 @@ struct RoomsStore {
             }
             if isSame == true { continue }
             if isSame == false { renamed.append(participant.userID) }
-            try connection.execute(
+            try connection.executeLater(
                 """
                 INSERT INTO people (id, username, first_name) VALUES ($1, $2, $3)
                 ON CONFLICT (id) DO UPDATE SET username = excluded.username, first_name = excluded.first_name
                 """, participant.userID, participant.username, participant.firstName)
         }
-        try connection.execute(
+        try connection.executeLater(
             "INSERT INTO rooms (id, name, created_by, created_at, updated_at) VALUES ($1, $2, $3, $4, $5)",
             room.id, room.name?.text, room.createdBy, room.createdAt.milliseconds, room.updatedAt.milliseconds)
         for (position, participant) in room.participants.enumerated() {
-            try connection.execute(
+            try connection.executeLater(
                 "INSERT INTO participants (room_id, position, person_id, joined_at) VALUES ($1, $2, $3, $4)",
                 room.id, position, participant.userID, participant.joinedAt.milliseconds)
         }
         for other in [""] + room.participants.lazy.map(\.userID).filter({ $0 != room.createdBy }) {
-            try connection.execute(
+            try connection.executeLater(
                 """
                 INSERT INTO rooms_made (creator_id, other_id, count) VALUES ($1, $2, 1)
                 ON CONFLICT (creator_id, other_id) DO UPDATE SET count = rooms_made.count + 1
                 """, room.createdBy, other)
         }
         if let key {
-            try connection.execute(
+            try connection.executeLater(
                 "INSERT INTO creations (created_by, client_request_id, room_id) VALUES ($1, $2, $3)",
                 room.createdBy, key, room.id)
         }
@@ -56,7 +56,7 @@ struct RoomsStore {
     }
 
     func updateName(of room: Room) throws {
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE rooms SET name = $2, updated_at = $3 WHERE id = $1",
             room.id, room.name?.text, room.updatedAt.milliseconds)
     }
@@ -72,11 +72,11 @@ struct RoomsStore {
 
     func set(_ made: Made) throws {
         guard made.counted > 0 else {
-            try connection.execute(
+            try connection.executeLater(
                 "DELETE FROM rooms_made WHERE creator_id = $1 AND other_id = $2", made.creatorID, made.otherID)
             return
         }
-        try connection.execute(
+        try connection.executeLater(
             """
             INSERT INTO rooms_made (creator_id, other_id, count) VALUES ($1, $2, $3)
             ON CONFLICT (creator_id, other_id) DO UPDATE SET count = excluded.count

@@ -63,6 +63,9 @@ actor Bench {
         case .sqlite:
             let folder = try Self.given(options.syncFolder, "sqlite", "--fsync-dir")
             return try await SQLiteAlone(folder: folder, seconds: options.seconds).measure()
+        case .postgres:
+            let address = try Self.given(options.database, "postgres", "--database")
+            return try await PostgresAlone(address: address, seconds: options.seconds).measure()
         case .returning:
             return [try await ReturnStorm(options.clients, .returning, of: options.server, on: loop).measure()]
         case .connect:

@@ -11,6 +11,7 @@ struct BenchOptions {
         case send
         case throughput
         case sqlite
+        case postgres
         case returning = "return"
         case push
         case fanOut = "fanout"
@@ -47,6 +48,7 @@ struct BenchOptions {
     private(set) var scratchFolder: String?
     private var givenMessages: Int?
     private(set) var syncFolder: String?
+    private(set) var database: String?
     private(set) var jsonPath: String?
     private(set) var storedPath: String?
     private(set) var storePath: String?
@@ -77,8 +79,8 @@ struct BenchOptions {
     static let usage = """
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
-          --only LIST       of my-rooms, send, throughput, sqlite, return, push, fanout, joined, bus, start, connect, growth,
-                            client, minute (a short form of the quick ones)
+          --only LIST       of my-rooms, send, throughput, sqlite, postgres, return, push, fanout, joined, bus, start, connect,
+                            growth, client, minute (a short form of the quick ones)
           --rooms N         the caller's rooms in my-rooms (200) and minute (500)
           --sends N         messages sent one after the other in send (2000; 500 in the short form)
           --senders N       sockets in throughput, two in a room (16)
@@ -98,6 +100,7 @@ struct BenchOptions {
           --floor-pid N     the floor's, to see its processor time in growth
           --seconds N       how long each measurement of a rate takes (5; 1 in the short form; 60 in minute)
           --fsync-dir DIR   a folder on the data folder's disk, to measure fdatasync (send, throughput) and SQLite in
+          --database URL    the address of a PostgreSQL server, for postgres
           --json FILE       write the rows as JSON, too
           --compare FILE    warn of each ratio that is worse by more than a fifth than the one stored there
           --store FILE      store the ratios there
@@ -126,6 +129,7 @@ struct BenchOptions {
             case "--push-log": notificationLog = value
             case "--seconds": givenSeconds = try Self.count(value, of: flag)
             case "--fsync-dir": syncFolder = value
+            case "--database": database = value
             case "--floor": floor = try Self.address(value)
             case "--bus": bus = try Self.address(value)
             case "--nats": nats = try Self.address(value)

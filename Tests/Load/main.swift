@@ -1,9 +1,17 @@
 import Glibc
 import ParlorReactor
+import ParlorTestSupport
 import TestClients
 
 /// Measures a running server, prints the table, and fails if a row has a fault.
 do {
+    // `parlor-bench between SOCKET MICROSECONDS`: what stands between services and a PostgreSQL server for `deploy/bench --rtt`.
+    let arguments = CommandLine.arguments
+    if arguments.count == 4, arguments[1] == "between", let roundTrip = Int(arguments[3]) {
+        let proxy = try PostgresProxy(to: arguments[2], roundTrip: .microseconds(roundTrip))
+        Terminal.print("proxy ready 127.0.0.1:\(proxy.port)")
+        while true { pause() }
+    }
     let options = try BenchOptions(CommandLine.arguments.dropFirst())
     // One loop: the load has one core, and the server the other.
     let group = try EventLoopGroup(loopCount: 1)

@@ -20,7 +20,7 @@ struct DevicesStore {
         }
         // One silent update of a device waits at a time: the last owner's would stand in for the new owner's.
         if owner != nil, owner != device.userID { try jobs.removeAll(for: device.token.text) }
-        try connection.execute(
+        try connection.executeLater(
             """
             INSERT INTO devices (
                 token, user_id, platform, environment, registered_at, quarantined_until, badge_sent_at, session_id)
@@ -78,7 +78,7 @@ struct DevicesStore {
 
     private func remove(_ token: String) throws {
         try jobs.removeAll(for: token)
-        try connection.execute("DELETE FROM devices WHERE token = $1", token)
+        try connection.executeLater("DELETE FROM devices WHERE token = $1", token)
     }
 
     /// Sends nothing more to a device until then, or until it is registered again. Does nothing if it was
@@ -95,19 +95,19 @@ struct DevicesStore {
 
     /// Ends the quarantines of other providers, as this provider may accept their tokens.
     func endQuarantines(except provider: String) throws {
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE devices SET quarantined_until = 0 WHERE quarantined_until > 0 AND quarantined_by <> $1", provider)
     }
 
     /// Delays a device's jobs until then: those that wait, and those to come. A later time that was set before stays.
     func rest(_ token: String, until time: Timestamp) throws {
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE devices SET rests_until = $2 WHERE token = $1 AND rests_until < $2", token, time.milliseconds)
         try jobs.postpone(for: token, until: time)
     }
 
     func noteBadge(of token: String, at time: Timestamp) throws {
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE devices SET badge_sent_at = $2 WHERE token = $1", token, time.milliseconds)
     }
 

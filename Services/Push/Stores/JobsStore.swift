@@ -35,7 +35,7 @@ struct JobsStore {
     /// - Parameter own: the leases that are known to be alive, however late they are renewed.
     func releaseExpired(at now: Timestamp, besides own: [String] = []) throws {
         // Shorten leases that end later than a new one would: the clock was ahead when they were written.
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE leases SET alive_until = $1 WHERE alive_until > $1", now.adding(Lease.length).milliseconds)
         let expired = try connection.all(
             "SELECT id FROM leases WHERE alive_until <= $1 AND id NOT IN (SELECT value FROM json_each($2))",
@@ -46,15 +46,15 @@ struct JobsStore {
 
     /// Releases the jobs of these leases.
     func release(_ leases: [String]) throws {
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE jobs SET lease = NULL WHERE lease IN (SELECT value FROM json_each($1))", SQLValue.list(leases))
-        try connection.execute(
+        try connection.executeLater(
             "DELETE FROM leases WHERE id IN (SELECT value FROM json_each($1))", SQLValue.list(leases))
     }
 
     /// Renews these leases. Those that others have ended meanwhile stay ended.
     func renew(_ leases: [String], at now: Timestamp) throws {
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE leases SET alive_until = $2 WHERE id IN (SELECT value FROM json_each($1))",
             SQLValue.list(leases), now.adding(Lease.length).milliseconds)
     }
@@ -78,11 +78,11 @@ struct JobsStore {
             """, lease, end.adding(JobPlan.badgeInterval).milliseconds, environment.rawValue, now.milliseconds, limit
         ) { $0.text(0) }
         guard !taken.isEmpty else { return [] }
-        try connection.execute("INSERT INTO leases (id, alive_until) VALUES ($1, $2)", lease, end.milliseconds)
+        try connection.executeLater("INSERT INTO leases (id, alive_until) VALUES ($1, $2)", lease, end.milliseconds)
         let claims = try claims(taken, by: lease, at: now)
         let vain = Set(taken).subtracting(claims.map(\.job.id))
         if !vain.isEmpty {
-            try connection.execute(
+            try connection.executeLater(
                 "DELETE FROM jobs WHERE id IN (SELECT value FROM json_each($1))", SQLValue.list(vain))
         }
         return claims
@@ -130,7 +130,7 @@ struct JobsStore {
                     job.id, lease, at: (result.badgeSentAt ?? now).adding(JobPlan.badgeInterval))
             }
         case .later(let time, let countsAsAttempt, let isWatching):
-            try connection.execute(
+            try connection.executeLater(
                 """
                 UPDATE jobs SET lease = NULL, due_at = $3, attempts = attempts + $4, is_watching = $5
                 WHERE id = $1 AND lease = $2
@@ -146,7 +146,7 @@ struct JobsStore {
     }
 
     private func putBack(_ id: String, _ lease: String, at time: Timestamp) throws {
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE jobs SET lease = NULL, due_at = $3, attempts = 0 WHERE id = $1 AND lease = $2", id, lease,
             time.milliseconds)
     }
@@ -167,7 +167,7 @@ struct JobsStore {
     /// Inserts a job. A device is notified of a message once. A silent update is not inserted again while an
     /// earlier one waits. If the earlier one is being sent, it is sent once more afterwards.
     func insert(_ job: Job, for device: DevicesStore.Reachable) throws {
-        try connection.execute(
+        try connection.executeLater(
             """
             INSERT INTO jobs (
                 id, token, user_id, message_id, room_id, log_seq, sender_name, sent_at, due_at, environment,
@@ -179,18 +179,18 @@ struct JobsStore {
     }
 
     func removeAll(for token: String) throws {
-        try connection.execute("DELETE FROM jobs WHERE token = $1", token)
+        try connection.executeLater("DELETE FROM jobs WHERE token = $1", token)
     }
 
     /// Moves the device's jobs to an environment.
     func move(for token: String, to environment: Device.Environment) throws {
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE jobs SET environment = $2 WHERE token = $1 AND environment <> $2", token, environment.rawValue)
     }
 
     /// Makes all waiting jobs of the device due no earlier than this time.
     func postpone(for token: String, until time: Timestamp) throws {
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE jobs SET due_at = $2 WHERE token = $1 AND lease IS NULL AND due_at < $2", token,
             time.milliseconds)
     }

@@ -45,16 +45,14 @@ public struct EventLog: Sendable {
                 at: time, roomID: "", participants: [], emissions: split.missed, requestID: requestID,
                 on: connection)
         }
-        // The newest entry is never pruned, so the highest number in the table is the highest ever used. Within the
-        // transaction, no other writer can take a number.
-        let last = try (connection.lastReported as? LogEntry)?.seq ?? head(on: connection)
+        // The newest entry is never pruned, so the highest number in the table is the highest ever used.
         let entry = LogEntry(
-            seq: last + 1, at: time, roomID: roomID, participants: participants, emissions: emissions, fact: fact,
-            requestID: requestID)
+            seq: try connection.lastSeq() + 1, at: time, roomID: roomID, participants: participants,
+            emissions: emissions, fact: fact, requestID: requestID)
         if entry.maxBytes > EntryTooLong.limit, case let bytes = entry.json.bytes.count, bytes > EntryTooLong.limit {
             throw EntryTooLong(bytes: bytes)
         }
-        try connection.execute(
+        try connection.executeLater(
             insertEntry, entry.seq, time.milliseconds, roomID, SQLValue.list(participants), entry.emissionsJSON,
             requestID)
         connection.report(entry)
@@ -77,7 +75,7 @@ public struct EventLog: Sendable {
             body: entry)
         guard let written = found.first(where: { $0.fact.map(isMeant) ?? false }) else { return }
         let rest = written.withoutEmissions
-        try connection.execute(
+        try connection.executeLater(
             "UPDATE events SET emissions = $2, digest = $3 WHERE seq = $1", rest.seq, rest.emissionsJSON, rest.digest)
     }
 

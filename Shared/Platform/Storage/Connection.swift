@@ -13,8 +13,22 @@ public protocol Connection: AnyObject {
     @discardableResult
     func execute(_ sql: String, binding parameters: [SQLValue]) throws(StorageError) -> Int
 
+    /// Runs a statement for which nobody needs to wait. On PostgreSQL it is sent with those after it, and so costs no
+    /// round trip; SQLite runs it at once. Later statements of the transaction find its changes.
+    ///
+    /// - Throws: its failure, or that of an earlier one. If it fails only later, the writes of its batch run again, where
+    ///   it is waited for, so that no other write fails.
+    func executeLater(_ sql: String, binding parameters: [SQLValue]) throws(StorageError)
+
     /// Calls the body with each row in turn, until it returns false. A row is valid within that call only.
     func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws
+
+    /// Runs a query whose rows are needed only later: for `PendingChanges.load`.
+    ///
+    /// - Parameter body: called with each row, at once or before the writes of the batch run.
+    func queryLater(
+        _ sql: String, binding parameters: [SQLValue], _ body: @escaping (Row) -> Void
+    ) throws(StorageError)
 
     /// The record of the current transaction, for Storage itself. Services call the functions built on it
     /// (`afterCommit`, `pending`).
@@ -28,10 +42,43 @@ extension Connection {
     }
 
     @inlinable
+    public func executeLater(_ sql: String, _ parameters: any SQLConvertible...) throws(StorageError) {
+        try executeLater(sql, binding: parameters.map(\.sqlValue))
+    }
+
+    @inlinable
+    public func queryLater(
+        _ sql: String, _ parameters: any SQLConvertible..., body: @escaping (Row) -> Void
+    ) throws(StorageError) {
+        try queryLater(sql, binding: parameters.map(\.sqlValue), body)
+    }
+
+    @inlinable
     public func query(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> Void) throws {
         try forEachRow(sql, binding: parameters.map(\.sqlValue)) {
             try body($0)
             return true
+        }
+    }
+
+    // An engine to which a statement makes no round trip runs it at once.
+
+    public func executeLater(_ sql: String, binding parameters: [SQLValue]) throws(StorageError) {
+        try execute(sql, binding: parameters)
+    }
+
+    public func queryLater(
+        _ sql: String, binding parameters: [SQLValue], _ body: @escaping (Row) -> Void
+    ) throws(StorageError) {
+        do {
+            try forEachRow(sql, binding: parameters) {
+                body($0)
+                return true
+            }
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            preconditionFailure("the body throws nothing: \(error)")
         }
     }
 

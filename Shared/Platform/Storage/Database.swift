@@ -18,7 +18,8 @@ public protocol Database: Sendable {
 
     /// Implements `write`: the body stores its result for the caller.
     func transaction(
-        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+        holding bytes: Int, _ durability: Durability, wanting key: WantedKey?,
+        _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws
 
     /// Sets the hook that receives the events of each commit (`Connection.report`). They come in the order of commits,
@@ -85,17 +86,19 @@ extension Database {
     ///
     /// - Parameter bytes: the approximate size of the closure, which the queue's limit counts. The default
     ///   suits ids and a short text.
+    /// - Parameter key: what the body needs to know of the database. It is loaded with those of all writes of the batch,
+    ///   before the first of them runs, into the pending changes (`Connection.pending`).
     /// - Throws: the body's error; `StorageError`, `.overloaded` at once if the queue is full. If the commit
     ///   fails, every write in it fails, including those whose body threw: they may have seen data that was then
     ///   undone.
     @discardableResult
     @inlinable
     public func write<T: Sendable>(
-        holding bytes: Int = 1024, _ durability: Durability = .synced,
+        holding bytes: Int = 1024, _ durability: Durability = .synced, wanting key: WantedKey? = nil,
         _ body: @escaping @Sendable (any Connection) throws -> T
     ) async throws -> T {
         let result = BodyResult<T>()
-        try await transaction(holding: bytes, durability) { result.value = try body($0) }
+        try await transaction(holding: bytes, durability, wanting: key) { result.value = try body($0) }
         return result.taken()
     }
 }

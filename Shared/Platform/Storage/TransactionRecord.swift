@@ -15,9 +15,11 @@ public final class TransactionRecord {
     /// True if the current write, or the last one, has changed rows or added anything here, so that it has to
     /// be undone if it fails.
     @usableFromInline var hasChanges = false
-    /// The error of writing the pending changes. The transaction lacks them, even if the body
-    /// caught the error.
-    fileprivate(set) var failure: StorageError?
+    /// The number of the log's last entry when the transaction began, once it is known.
+    var head: Int?
+    /// The error of a change that is made after its write: a pending one, or one that was left for later. The transaction
+    /// lacks it, even if the body caught the error.
+    var failure: StorageError?
 
     struct Mark {
         fileprivate let hooks: Int
@@ -42,6 +44,7 @@ public final class TransactionRecord {
         hooks = []
         events = []
         pending = nil
+        head = nil
         failure = nil
     }
 }
@@ -65,11 +68,20 @@ extension Connection {
         record.events.append(event)
     }
 
-    /// The last event that this transaction has reported, by any of its writes; nil if there is none.
-    public var lastReported: (any CommitEvent)? { record.events.last }
+    /// Returns the number of the last entry of the event log: the last that this transaction has reported, or else the last
+    /// in the table. No other transaction can take a number meanwhile.
+    public func lastSeq() throws(StorageError) -> Int {
+        if let last = record.events.last { return last.seq }
+        if let head = record.head { return head }
+        let head = try number(Self.findHead) ?? 0
+        record.head = head
+        return head
+    }
 
-    /// Returns the transaction's pending changes, which are created at the first call. After they are written, the next
-    /// call creates new ones.
+    static var findHead: String { "SELECT coalesce(max(seq), 0) FROM events" }
+
+    /// Returns the transaction's pending changes: those that were loaded for the keys of its writes, or else new ones. After
+    /// they are written, the next write with a key loads it again.
     @inlinable
     public func pending<Changes: PendingChanges>(_: Changes.Type) -> Changes {
         record.hasChanges = true
@@ -106,11 +118,47 @@ extension Connection {
 /// once.
 ///
 /// They are written before the commit, or before a read of the rows (`Connection.writePending`), and are lost
-/// with a transaction that is rolled back. In a batch with savepoints each write writes its own. A service
+/// with a transaction that is rolled back. In a batch with savepoints each write loads and writes its own. A service
 /// has at most one type of them.
-public protocol PendingChanges: AnyObject {
+public protocol PendingChanges: AnyObject, SendableMetatype {
+    /// What a write needs to know before it runs (`Database.write`).
+    associatedtype Key: Sendable = Never
+
     init()
 
-    /// Writes all changes. Called once; nothing is added later.
+    /// Loads what writes need to know, with `Connection.queryLater`. Called once, before the first of them; in a batch
+    /// these are all writes with a key.
+    ///
+    /// - Throws: an error that fails the write whose key causes it.
+    func load(_ keys: [Key], on connection: any Connection) throws(StorageError)
+
+    /// Writes all changes, with `Connection.executeLater`. Called once; nothing is added later.
     func write(on connection: any Connection) throws(StorageError)
+}
+
+extension PendingChanges where Key == Never {
+    public func load(_ keys: [Key], on connection: any Connection) throws(StorageError) {}
+}
+
+/// The key of a write, for the engines, which do not know its type.
+public struct WantedKey: Sendable {
+    let type: any PendingChanges.Type
+    private let key: any Sendable
+
+    public init<Changes: PendingChanges>(_ key: Changes.Key, of type: Changes.Type) {
+        self.key = key
+        self.type = type
+    }
+
+    static func loaded<Changes: PendingChanges>(
+        _: Changes.Type, _ wanted: [WantedKey], on connection: any Connection
+    ) throws(StorageError) -> any PendingChanges {
+        let changes = Changes()
+        let keys = wanted.map { wanted in
+            guard let key = wanted.key as? Changes.Key else { preconditionFailure("a second kind of pending changes") }
+            return key
+        }
+        try changes.load(keys, on: connection)
+        return changes
+    }
 }

@@ -11,19 +11,22 @@
       (names, values, expands))                                                                                       \
     F(void, PQfinish, (PGconn *connection), (connection))                                                             \
     F(ConnStatusType, PQstatus, (const PGconn *connection), (connection))                                             \
-    F(PGTransactionStatusType, PQtransactionStatus, (const PGconn *connection), (connection))                         \
     F(const char *, PQparameterStatus, (const PGconn *connection, const char *name), (connection, name))              \
     F(char *, PQerrorMessage, (const PGconn *connection), (connection))                                               \
     F(PQconninfoOption *, PQconninfoParse, (const char *text, char **error), (text, error))                           \
     F(void, PQconninfoFree, (PQconninfoOption * options), (options))                                                  \
     F(PGresult *, PQexec, (PGconn * connection, const char *sql), (connection, sql))                                  \
-    F(PGresult *, PQprepare,                                                                                          \
+    F(int, PQenterPipelineMode, (PGconn * connection), (connection))                                                  \
+    F(int, PQexitPipelineMode, (PGconn * connection), (connection))                                                   \
+    F(int, PQpipelineSync, (PGconn * connection), (connection))                                                       \
+    F(int, PQsendPrepare,                                                                                             \
       (PGconn * connection, const char *name, const char *sql, int count, const Oid *types),                          \
       (connection, name, sql, count, types))                                                                          \
-    F(PGresult *, PQexecPrepared,                                                                                     \
+    F(int, PQsendQueryPrepared,                                                                                       \
       (PGconn * connection, const char *name, int count, const char *const *values, const int *lengths,               \
        const int *formats, int format),                                                                               \
       (connection, name, count, values, lengths, formats, format))                                                    \
+    F(PGresult *, PQgetResult, (PGconn * connection), (connection))                                                   \
     F(void, PQclear, (PGresult * result), (result))                                                                   \
     F(ExecStatusType, PQresultStatus, (const PGresult *result), (result))                                             \
     F(char *, PQresultErrorMessage, (const PGresult *result), (result))                                               \

@@ -52,13 +52,11 @@ struct GrowthOfAudiences {
         let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
         let writer = try await fixture.connect(as: people[0])
         defer { writer.close() }
-        let payload = JSONWriter.object {
-            $0.member("roomId", room)
-            $0.member("text", "What everyone hears of a message is that there is one, and not this.")
-        }
         let audience = FanOutAudience(size: size)
         try await audience.enter(fixture.server, .socketIO(token: people[2].token), on: loop)
-        let own = try await time(for: audience, server.process) { _ in writer.emit("message:send", payload) { _ in } }
+        let own = try await time(for: audience, server.process) { _ in
+            writer.emit("message:send", .newMessage(in: room)) { _ in }
+        }
         audience.close()
 
         let least = try await audience.atFloor(floor, on: loop) { try await time(for: $0, floorProcess, send: $1) }

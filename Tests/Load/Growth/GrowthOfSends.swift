@@ -20,21 +20,18 @@ struct GrowthOfSends {
     private final class Sender {
         let name: String
         let socket: SocketIOClient
-        let payload: JSONValue
+        let room: String
         var latencies = Latencies()
 
         init(_ name: String, _ socket: SocketIOClient, in room: String) {
             self.name = name
             self.socket = socket
-            payload = JSONWriter.object {
-                $0.member("roomId", room)
-                $0.member("text", "A message as people write them, a line or two, and not the shortest there are.")
-            }
+            self.room = room
         }
 
         func send() async throws {
             let start = LoopInstant.now()
-            try await socket.call("message:send", payload)
+            try await socket.call("message:send", .newMessage(in: room))
             latencies.record(since: start)
         }
     }

@@ -36,16 +36,12 @@ struct FanOut {
         let before = serverProcess.flatMap(ProcessMemory.resident)
         try await audience.enter(fixture.server, .socketIO(token: people[2].token), on: fixture.loop)
         let after = serverProcess.flatMap(ProcessMemory.resident)
-        let payload = JSONWriter.object {
-            $0.member("roomId", room)
-            $0.member("text", "What everyone hears of a message is that there is one, and not this.")
-        }
         var acks = Latencies()
         let outcome = await run(
             audience, beforePacing: { acks = Latencies() },
             send: { _ in
                 let start = LoopInstant.now()
-                writer.emit("message:send", payload) { _ in acks.record(since: start) }
+                writer.emit("message:send", .newMessage(in: room)) { _ in acks.record(since: start) }
             })
         audience.close()
 

@@ -17,10 +17,6 @@ struct JoinedRoom {
         let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
         let writer = try await fixture.connect(as: people[0])
         defer { writer.close() }
-        let payload = JSONWriter.object {
-            $0.member("roomId", room)
-            $0.member("text", "A message as people write them, a line or two, and not the shortest there are.")
-        }
         var acks = Latencies()
 
         let audience = FanOutAudience(size: Self.sockets)
@@ -28,7 +24,7 @@ struct JoinedRoom {
         let before = try await ServerCounters.soFar(in: fixture)
         let run = FanOutRun(audience, on: fixture.loop) { _ in
             let start = LoopInstant.now()
-            writer.emit("message:send", payload) { _ in acks.record(since: start) }
+            writer.emit("message:send", .newMessage(in: room)) { _ in acks.record(since: start) }
         }
         let rate = await run.deliveriesPerSecond(inFlight: inFlight, for: .seconds(seconds))
         let work = try await ServerCounters.soFar(in: fixture) - before

@@ -14,7 +14,6 @@ final class RoomSocket {
 
     let room: String
     private let client: SocketIOClient
-    private let payload: JSONValue
 
     private static let messageNew = Array("message:new".utf8)
     private static let messageNewGlobal = Array("message:new:global".utf8)
@@ -22,10 +21,6 @@ final class RoomSocket {
     private init(_ client: SocketIOClient, room: String) {
         self.client = client
         self.room = room
-        payload = JSONWriter.object {
-            $0.member("roomId", room)
-            $0.member("text", "A message as people write them, a line or two, and not the shortest there are.")
-        }
         client.onEvent = { [unowned self] name, argument in receive(name, argument) }
     }
 
@@ -46,7 +41,7 @@ final class RoomSocket {
     /// Sends one message. A refusal is a failure, as the server has no rate limits.
     func send(completion: @escaping (Result<Void, ClientError>) -> Void) {
         let start = LoopInstant.now()
-        client.emit("message:send", payload) { [self] outcome in
+        client.emit("message:send", .newMessage(in: room)) { [self] outcome in
             let time = Latencies.time(since: start)
             completion(outcome.flatMap { take($0, after: time) })
         }

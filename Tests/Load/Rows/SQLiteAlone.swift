@@ -59,20 +59,22 @@ struct SQLiteAlone {
 
     /// Messaging's own statements, with bindings of equal length.
     private final class Statements {
-        private let findChat, writeChat, message, unread, head, entry, begin, commit: PlainSQLite.Statement
-        private let rooms = (0..<SQLiteAlone.rooms).map { PlainSQLite.Text("room", padded: 36, $0) }
+        private let findChat, findAttempt, writeChat, message, unread, head, entry, begin, commit: PlainSQLite.Statement
+        private let rooms = (0..<SQLiteAlone.rooms).map { FixedText("room", padded: 36, $0) }
         /// Two people for each room.
-        private let people = (0..<2 * SQLiteAlone.rooms).map { PlainSQLite.Text("person", padded: 36, $0) }
-        private let messageID = PlainSQLite.Text("message", padded: 36)
-        private let requestID = PlainSQLite.Text("request", padded: 16)
-        private let text = PlainSQLite.Text("text", padded: 78)
-        private let participants = PlainSQLite.Text("participants", padded: 79)
-        private let emissions = PlainSQLite.Text("emissions", padded: 1070)
+        private let people = (0..<2 * SQLiteAlone.rooms).map { FixedText("person", padded: 36, $0) }
+        private let messageID = FixedText("message", padded: 36)
+        private let requestID = FixedText("request", padded: 16)
+        private let tempID = FixedText("temp", padded: 36)
+        private let text = FixedText("text", padded: 78)
+        private let participants = FixedText("participants", padded: 79)
+        private let emissions = FixedText("emissions", padded: 1070)
         /// The start in milliseconds since 1970.
         private let began = time(nil) * 1000
 
         init(_ connection: PlainSQLite) throws(ClientError) {
             findChat = try connection.prepare(SendsStore.findChat)
+            findAttempt = try connection.prepare(SendsStore.findAttempt)
             writeChat = try connection.prepare(SendsStore.writeChat)
             message = try connection.prepare(SendsStore.insertMessage)
             unread = try connection.prepare(SendsStore.writeUnread)
@@ -93,12 +95,14 @@ struct SQLiteAlone {
                 let (at, index) = (began + number, number * 7919 % rooms.count)
                 let (room, sender) = (rooms[index], people[2 * index])
                 for text in [messageID, requestID] { text.end(with: seq) }
+                // In no order, like clients' own.
+                tempID.end(with: (seq &* 6_364_136_223_846_793_005) & Int.max)
+                try findAttempt.bind(room, at: 1).bind(sender, at: 2).bind(tempID, at: 3).run()
                 if chats[index].sent == 0 { chats[index].lastSeq = try findChat.bind(room, at: 1).run() }
                 chats[index].lastSeq += 1
                 chats[index].sent += 1
-                // Without `temp_id`: senders in the other rows give none.
                 try message.bind(messageID, at: 1).bind(room, at: 2).bind(chats[index].lastSeq, at: 3)
-                    .bind(sender, at: 4).bind(text, at: 5).bind(at, at: 6).run()
+                    .bind(sender, at: 4).bind(text, at: 5).bind(at, at: 6).bind(tempID, at: 7).run()
                 try entry.bind(seq, at: 1).bind(at, at: 2).bind(room, at: 3).bind(participants, at: 4)
                     .bind(emissions, at: 5).bind(requestID, at: 6).run()
             }
@@ -114,31 +118,6 @@ struct SQLiteAlone {
 
 /// Plain SQLite without Parlor's code.
 private final class PlainSQLite {
-    /// A text at a fixed address: it is bound without a copy.
-    final class Text {
-        fileprivate let bytes: UnsafeMutableBufferPointer<CChar>
-
-        /// Creates a text of so many bytes that ends with the number.
-        init(_ beginning: String, padded count: Int, _ number: Int = 0) {
-            bytes = .allocate(capacity: count)
-            bytes.initialize(repeating: CChar(UInt8(ascii: "0")))
-            for (index, byte) in zip(bytes.indices, beginning.utf8) { bytes[index] = CChar(byte) }
-            end(with: number)
-        }
-
-        deinit { bytes.deallocate() }
-
-        /// Replaces the number at the end. Not allowed while a statement that has it bound is
-        /// running.
-        func end(with number: Int) {
-            var (rest, index) = (number, bytes.count - 1)
-            while rest > 0 {
-                bytes[index] = CChar(UInt8(ascii: "0") + UInt8(rest % 10))
-                (rest, index) = (rest / 10, index - 1)
-            }
-        }
-    }
-
     private let handle: OpaquePointer
 
     init(_ path: String) throws(ClientError) {
@@ -178,8 +157,8 @@ private final class PlainSQLite {
 
         /// - Parameter index: SQLite's number of the parameter: the position of its first
         ///   occurrence.
-        func bind(_ text: Text, at index: Int32) -> Statement {
-            sqlite3_bind_text(handle, index, text.bytes.baseAddress, Int32(text.bytes.count), nil)
+        func bind(_ text: FixedText, at index: Int32) -> Statement {
+            sqlite3_bind_text(handle, index, text.start, Int32(text.count), nil)
             return self
         }
 

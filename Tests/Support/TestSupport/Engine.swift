@@ -12,7 +12,7 @@ public enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
     /// Those whose data is still there when a database is opened again.
     public static let lasting = allCases.filter { $0 != .temporary }
 
-    private static let isPostgresWanted = ProcessInfo.processInfo.environment["TEST_ON_POSTGRES"] != nil
+    public static let isPostgresWanted = ProcessInfo.processInfo.environment["TEST_ON_POSTGRES"] != nil
 
     public var description: String { rawValue }
 

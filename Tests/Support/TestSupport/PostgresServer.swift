@@ -22,6 +22,7 @@ public final class PostgresServer: Sendable {
     }
 
     public let url: PostgresURL
+    var socketPath: String { "\(folder)/.s.PGSQL.5432" }
     /// The address as a setting's value.
     public let address: String
     private let folder: String

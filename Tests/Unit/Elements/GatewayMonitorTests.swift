@@ -158,7 +158,8 @@ private final class FailingDatabase: Database {
     }
 
     func transaction(
-        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+        holding bytes: Int, _ durability: Durability, wanting key: WantedKey?,
+        _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
         let hook = hook.withLock { hook in
             defer { hook = nil }
@@ -166,6 +167,6 @@ private final class FailingDatabase: Database {
         }
         hook?()
         if fails.exchange(false, ordering: .relaxed) { throw StorageError.io("the write failed") }
-        try await base.transaction(holding: bytes, durability, body)
+        try await base.transaction(holding: bytes, durability, wanting: key, body)
     }
 }

@@ -32,9 +32,10 @@ final class CountedReads: Database {
     }
 
     func transaction(
-        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+        holding bytes: Int, _ durability: Durability, wanting key: WantedKey?,
+        _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
-        try await database.transaction(holding: bytes, durability, body)
+        try await database.transaction(holding: bytes, durability, wanting: key, body)
     }
 
     func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { database.onCommit(hook) }

@@ -278,9 +278,10 @@ final class ForgetfulDatabase: Database {
     }
 
     func transaction(
-        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+        holding bytes: Int, _ durability: Durability, wanting key: WantedKey?,
+        _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
-        try await base.transaction(holding: bytes, durability, body)
+        try await base.transaction(holding: bytes, durability, wanting: key, body)
         if let lapse = Self.lapse, lapse.isDue.exchange(false, ordering: .relaxed) {
             throw StorageError.io("the commit was not answered")
         }

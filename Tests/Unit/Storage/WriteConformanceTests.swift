@@ -1,5 +1,6 @@
 import ParlorContracts
 import ParlorEventLog
+import ParlorJSON
 import ParlorStorage
 import ParlorTestSupport
 import Synchronization
@@ -175,6 +176,63 @@ struct WriteConformanceTests {
         #expect(reported.items == ["refused", "refused"])
         let rows = try await database.read { try $0.all("SELECT id, n FROM items") { ($0.text(0), $0.isNull(1)) } }
         #expect(rows.map(\.0) == ["first"] && rows.allSatisfy { $0.1 })
+    }
+
+    /// The ways in which a write that is not waited for could take others down.
+    enum LateFailure: CaseIterable {
+        case throwing, violating, unstorable, tooLong
+    }
+
+    @Test(
+        "of 1,024 writes in a commit that are not waited for, one that fails fails alone",
+        arguments: Engine.allCases, LateFailure.allCases)
+    func lateFailure(engine: Engine, failure: LateFailure) async throws {
+        struct Refused: Error {}
+        let database = try engine.open(in: folder)
+        try await database.insert("taken")
+        let gate = DatabaseGate()
+        let blocked = await database.close(gate)
+        let writes = (1...1024).map { n in
+            Task.immediate {
+                try await database.write { connection in
+                    let insert = "INSERT INTO items (id) VALUES ($1)"
+                    try connection.executeLater(insert, "\(n)")
+                    var emissions: [Emission] = []
+                    if n == 512 {
+                        switch failure {
+                        case .throwing: throw Refused()
+                        case .violating: try connection.executeLater(insert, "taken")
+                        case .unstorable: try connection.executeLater(insert, "\0")
+                        case .tooLong:
+                            let text = JSONValue(String(repeating: "x", count: 1 << 21))
+                            emissions = [Emission(to: .room, "event", text)]
+                        }
+                    }
+                    return try EventLog.append(
+                        at: Timestamp(milliseconds: n), roomID: "room", participants: [], emissions: emissions,
+                        on: connection)
+                }
+            }
+        }
+        try gate.open()
+        try await blocked.value
+        for (index, write) in writes.enumerated() {
+            let n = index + 1
+            switch await write.result {
+            case .success(let seq): #expect(seq == (n < 512 ? n : n - 1) && n != 512)
+            case .failure(let error):
+                #expect(n == 512)
+                switch failure {
+                case .throwing: #expect(error is Refused)
+                case .violating: #expect(!((error as? StorageError)?.isRetryable ?? true))
+                case .unstorable: #expect(error as? StorageError == .unstorableText)
+                case .tooLong: #expect(error is EntryTooLong)
+                }
+            }
+        }
+        #expect(try await database.ids().count == 1024)
+        #expect(try await EventLog(database).entries(since: 0, limit: 2000).map(\.seq) == Array(1...1023))
+        await database.close()
     }
 
     @Test("the writability check changes nothing", arguments: Engine.allCases)

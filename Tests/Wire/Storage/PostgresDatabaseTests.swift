@@ -78,6 +78,39 @@ struct PostgresDatabaseTests {
         await database.close()
     }
 
+    @Test("a read takes no more round trips than it has statements, and does not wait for its end")
+    func readRoundTrips() async throws {
+        let proxy = try PostgresProxy()
+        var configuration = DatabaseConfiguration()
+        configuration.readers = 1
+        let database = try PostgresDatabase(proxy.url(), schema: schema, migrations: [], configuration: configuration)
+        for count in 0...3 {
+            try await database.read { connection in
+                for n in 0..<count { _ = try connection.first("SELECT $1 + 0", n) { $0.int(0) } }
+            }
+            let roundTrips = proxy.takeRoundTrips().ofReads
+            if count > 0 { #expect(roundTrips == count) }
+        }
+        await database.close()
+    }
+
+    @Test("a batch and its answers may be larger than all buffers between the two sides", .timeLimit(.minutes(1)))
+    func largeFlush() async throws {
+        let database = try open()
+        let text = String(repeating: "x", count: 100_000)
+        let length = try await database.write { connection in
+            var length = 0
+            for n in 0..<200 {
+                try connection.executeLater("INSERT INTO items (id) VALUES ($1)", "\(n)")
+                try connection.queryLater("SELECT $1 || 'y'", text) { length += $0.text(0).utf8.count }
+            }
+            try connection.query("SELECT count(*) FROM items") { length += $0.int(0) }
+            return length
+        }
+        #expect(length == 200 * 100_001 + 200)
+        await database.close()
+    }
+
     @Test("an unanswered commit is not run again, and its write fails as retryable")
     func lostCommit() async throws {
         let database = try open(

@@ -1,7 +1,8 @@
-import CParlorPostgres
-
-/// A connection to a PostgreSQL server, with its prepared statements. After a loss it reconnects with the
-/// next transaction.
+/// A connection to a PostgreSQL server. After a loss it reconnects with the next transaction.
+///
+/// Statements are sent when they are called, and answered when a result is needed: at a query or an `execute`, after the
+/// loads of a batch, and at the commit. So a transaction takes one round trip for each of these and no other. The
+/// rollback of a read is not waited for.
 ///
 /// `@unchecked Sendable`: its creator passes it to one thread, only that thread uses it from then on, and it
 /// is closed when that thread has ended.
@@ -10,29 +11,21 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         case writer, reader
     }
 
-    /// The limit of cached statements. A service has a few dozen. More means that SQL is built from values; even that
-    /// must not use all memory.
-    private static let maxStatements = 256
-
-    private struct StatementKey: Hashable {
-        let sql: String
-        let types: [Oid]
-    }
+    private static let commit = "COMMIT"
 
     private let role: Role
     private let session: PostgresSession
-    private var handle: OpaquePointer?
-    private var statements: [StatementKey: String] = [:]
-    private var prepared = 0
-    /// The SQL texts that the server has accepted since this object was created, also before a reconnect.
-    private var proven: Set<String> = []
+    private let pipeline = PostgresPipeline()
     /// The failure that ended the transaction with everything in it, or nil.
     private var lost: StorageError?
     /// The last failure of a statement. Later statements of the transaction are refused.
     private var failure: StorageError?
     private(set) var mayRunAgain = false
+    private var isInTransaction = false
     private var isCommitting = false
     private var hasSavepoint = false
+    /// True while each change is waited for, so that its failure is that of its write.
+    private var isIsolated = false
     let record: TransactionRecord
 
     init(_ session: PostgresSession, role: Role) {
@@ -41,19 +34,19 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         record = TransactionRecord(isWriting: role == .writer)
     }
 
-    deinit { close() }
-
-    func close() {
-        PQfinish(handle)
-        handle = nil
-        statements = [:]
-    }
+    func close() { pipeline.close() }
 
     // MARK: Connection
 
     @discardableResult
     func execute(_ sql: String, binding parameters: [SQLValue]) throws(StorageError) -> Int {
         try run(sql, parameters).changes
+    }
+
+    func executeLater(_ sql: String, binding parameters: [SQLValue]) throws(StorageError) {
+        record.hasChanges = true
+        try send(sql, parameters)
+        if isIsolated { try flush() }
     }
 
     func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws {
@@ -63,30 +56,34 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         }
     }
 
+    func queryLater(
+        _ sql: String, binding parameters: [SQLValue], _ body: @escaping (Row) -> Void
+    ) throws(StorageError) {
+        try send(sql, parameters) { result in
+            for row in 0..<result.rows { body(Row(source: PostgresRow(result: result, row: Int32(row)))) }
+        }
+    }
+
     // MARK: Transactions
 
-    var hasLostTransaction: Bool { lost != nil || PQtransactionStatus(handle) != PQTRANS_INTRANS }
+    var hasLostTransaction: Bool { lost != nil || failure != nil }
 
     func begin(_ durability: Durability) throws(StorageError) {
         forget()
         mayRunAgain = false
         isCommitting = false
-        if PQstatus(handle) != CONNECTION_OK {
-            close()
-            handle = try session.connect()
-        }
-        if statements.count >= Self.maxStatements {
-            statements = [:]
-            try command("DEALLOCATE ALL")
-        }
+        if pipeline.isBroken { pipeline.use(try session.connect()) }
+        if let failed = pipeline.tidy() { throw noted(failed) }
+        isInTransaction = true
         switch role {
-        case .reader: try command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        case .reader: try send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         // Take the lock first, so that each statement sees everything committed before the lock was granted.
         // With several programs on one schema, positions in the event log then follow the order of the
         // commits.
         case .writer:
-            let relaxing = durability == .relaxed ? "SET LOCAL synchronous_commit = off; " : ""
-            try command("BEGIN ISOLATION LEVEL READ COMMITTED; \(relaxing)\(session.lock)")
+            try send("BEGIN ISOLATION LEVEL READ COMMITTED")
+            if durability == .relaxed { try send("SET LOCAL synchronous_commit = off") }
+            try send(session.lock)
         }
     }
 
@@ -95,10 +92,10 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     ) throws(StorageError) -> Result<Void, any Error> {
         let mark = record.mark
         failure = nil
+        isIsolated = isolated
         if isolated {
-            // One round trip for the end of the previous write and the beginning of this one; the last one
-            // ends with the COMMIT.
-            try command(hasSavepoint ? "RELEASE write; SAVEPOINT write" : "SAVEPOINT write")
+            if hasSavepoint { try send("RELEASE write") }
+            try send("SAVEPOINT write")
             hasSavepoint = true
         }
         var result = self.result(of: body, isolated: isolated)
@@ -106,36 +103,53 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         // A body that continued after a failed statement has had no effect since: all later statements were refused.
         if let failure, case .success = result { result = .failure(failure) }
         if isolated, case .failure = result {
-            try command("ROLLBACK TO write")
+            failure = nil
+            try send("ROLLBACK TO write")
             record.goBack(to: mark)
         }
         return result
     }
 
-    /// - Throws: if the connection is lost, in which case it is unknown whether the server has committed.
+    /// - Throws: if the connection is lost, in which case it is unknown whether the server has committed. If a
+    ///   statement has failed that was sent with the COMMIT, the record has its failure.
     func commit() throws(StorageError) -> (hooks: [() -> Void], events: [any CommitEvent]) {
         isCommitting = true
-        let result = try command("COMMIT")
-        guard result.command == "COMMIT" else { throw .io("the transaction was rolled back") }
+        do throws(StorageError) {
+            guard try run(Self.commit, []).command == Self.commit else { throw .io("the transaction was rolled back") }
+        } catch {
+            if lost == nil { record.failure = error }
+            throw error
+        }
+        isInTransaction = false
         defer { forget() }
         return (record.hooks, record.events)
     }
 
     func rollBack() {
         forget()
-        guard PQstatus(handle) == CONNECTION_OK, PQtransactionStatus(handle) != PQTRANS_IDLE else { return }
+        guard isInTransaction else { return }
+        isInTransaction = false
+        // What failed was to be undone.
+        if !pipeline.isIdle { _ = pipeline.flush() }
+        guard !pipeline.isBroken else { return }
+        pipeline.send("ROLLBACK")
+        switch role {
+        // Nobody waits: if it fails, so does the next transaction, which then runs again.
+        case .reader: pipeline.end()
         // A connection that cannot roll back is closed. The server then ends its transaction.
-        if PostgresResult(PQexec(handle, "ROLLBACK")).isFailure { close() }
+        case .writer: if pipeline.flush() != nil { close() }
+        }
     }
 
     private func forget() {
         lost = nil
         failure = nil
         hasSavepoint = false
+        isIsolated = false
         record.clear()
     }
 
-    func liftTimeLimit() throws(StorageError) { try command("SET LOCAL statement_timeout = 0") }
+    func liftTimeLimit() throws(StorageError) { try send("SET LOCAL statement_timeout = 0") }
 
     func checkpoint() -> Int { 0 }
 
@@ -143,47 +157,42 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
 
     func run(script: String) throws(StorageError) {
         // INTEGER has 64 bits in our SQL, and 32 in PostgreSQL's.
-        try command(script.replacing("INTEGER", with: "BIGINT"))
+        guard let failed = pipeline.run(script: script.replacing("INTEGER", with: "BIGINT")) else { return }
+        throw noted(failed)
     }
 
     // MARK: Statements
 
-    @discardableResult
-    private func command(_ sql: String) throws(StorageError) -> PostgresResult {
-        try checked(PostgresResult(PQexec(handle, sql)), sql)
+    private func run(_ sql: String, _ values: [SQLValue]) throws(StorageError) -> PostgresResult {
+        var answer = PostgresResult(nil)
+        try send(sql, values) { answer = $0 }
+        try flush()
+        if answer.changes > 0 { record.hasChanges = true }
+        return answer
     }
 
-    private func run(_ sql: String, _ values: [SQLValue]) throws(StorageError) -> PostgresResult {
+    private func send(
+        _ sql: String, _ values: [SQLValue] = [], then body: ((PostgresResult) -> Void)? = nil
+    ) throws(StorageError) {
         if let lost { throw lost }
         if let failure { throw failure }
-        let parameters = try PostgresParameters(values)
-        let statement = try prepare(sql, types: parameters.types)
-        let result = try checked(PostgresResult(parameters.execute(statement, on: handle)), sql)
-        if result.changes > 0 { record.hasChanges = true }
-        return result
+        pipeline.send(sql, try PostgresParameters(values), then: body)
     }
 
-    private func prepare(_ sql: String, types: [Oid]) throws(StorageError) -> String {
-        let key = StatementKey(sql: sql, types: types)
-        if let name = statements[key] { return name }
-        prepared += 1
-        let name = "s\(prepared)"
-        let result = PostgresResult(PQprepare(handle, name, sql, Int32(types.count), types))
+    func flush() throws(StorageError) {
+        if let lost { throw lost }
+        if let failure { throw failure }
+        guard !pipeline.isIdle, let failed = pipeline.flush() else { return }
+        throw noted(failed)
+    }
+
+    private func noted(_ failed: PostgresPipeline.Failure) -> StorageError {
+        let (state, error) = (failed.result.sqlState, failed.result.error)
+        precondition(role == .writer || state != "25006", "a read must not write: \(failed.sql)")
         // Class 42 is bad syntax or a wrong type; 42501 is a right that the role lacks, and the others are names that
         // somebody removed. If the text was accepted before, the schema has changed since.
-        let isMistake = result.sqlState.hasPrefix("42") && !["42501", "42P01", "42703"].contains(result.sqlState)
-        if isMistake, !proven.contains(sql) { fatalError("\(result.error) in: \(sql)") }
-        try checked(result, sql)
-        statements[key] = name
-        if proven.count < Self.maxStatements { proven.insert(sql) }
-        return name
-    }
-
-    @discardableResult
-    private func checked(_ result: PostgresResult, _ sql: String) throws(StorageError) -> PostgresResult {
-        guard result.isFailure else { return result }
-        let (state, error) = (result.sqlState, result.error)
-        precondition(role == .writer || state != "25006", "a read must not write: \(sql)")
+        let isMistake = state.hasPrefix("42") && !["42501", "42P01", "42703"].contains(state)
+        if failed.isOfNewText, isMistake { fatalError("\(error) in: \(failed.sql)") }
         failure = error
         switch state {
         // Another program has migrated the schema, or the statements were dropped: they are prepared again.
@@ -191,16 +200,16 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
             close()
             lost = error
             mayRunAgain = true
-        case _ where PQstatus(handle) != CONNECTION_OK:
+        case _ where pipeline.isBroken:
             lost = error
-            // The outcome of a COMMIT without an answer is unknown.
-            mayRunAgain = !isCommitting
+            // The outcome of a COMMIT without an answer is unknown, unless the server says that it ended before.
+            mayRunAgain = !isCommitting || (!state.isEmpty && failed.sql != Self.commit)
         // A serialisation failure or a deadlock ends the whole transaction.
         case _ where state.hasPrefix("40"):
             lost = error
             mayRunAgain = true
         default: break
         }
-        throw error
+        return error
     }
 }

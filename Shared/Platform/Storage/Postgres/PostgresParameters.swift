@@ -16,6 +16,8 @@ struct PostgresParameters {
     private var starts: [Int?] = []
     private var content: [CChar] = []
 
+    init() {}
+
     init(_ values: [SQLValue]) throws(StorageError) {
         for value in values {
             switch value {
@@ -44,11 +46,11 @@ struct PostgresParameters {
         content.append(0)
     }
 
-    /// - Returns: a result that the caller must free.
-    func execute(_ statement: String, on connection: OpaquePointer?) -> OpaquePointer? {
+    /// Sends a prepared statement with these parameters. A failure shows when its result is read.
+    func send(_ statement: String, on connection: OpaquePointer?) {
         content.withUnsafeBufferPointer { content in
             let values = starts.map { start in start.flatMap { start in content.baseAddress.map { $0 + start } } }
-            return PQexecPrepared(connection, statement, Int32(values.count), values, lengths, formats, 0)
+            _ = PQsendQueryPrepared(connection, statement, Int32(values.count), values, lengths, formats, 0)
         }
     }
 }

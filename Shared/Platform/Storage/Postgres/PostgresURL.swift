@@ -7,9 +7,11 @@ public struct PostgresURL: Sendable, CustomStringConvertible {
     let text: String
     public let description: String
 
-    /// The reason why libpq cannot be loaded; nil if it can. Nothing else of libpq is called without a URL, and
-    /// there is no URL without libpq.
-    public static let missingLibrary: String? = load_libpq().map { "libpq is needed: \(String(cString: $0))" }
+    /// The reason why libpq cannot be loaded, or is older than pipelines; nil if it can be used. Nothing else of libpq is
+    /// called without a URL, and there is no URL without libpq.
+    public static let missingLibrary: String? = load_libpq().map {
+        "libpq 14 or newer is needed: \(String(cString: $0))"
+    }
 
     /// Parses a URL; nil if libpq cannot parse it, or is missing.
     public init?(_ text: String) {

@@ -8,12 +8,15 @@ import Synchronization
 ///
 /// A savepoint for each write would take a fifth of a batch's time. As nearly all writes succeed, they have none. If
 /// one fails with an error of the database, or after it has changed something, the batch is undone. It then runs once
-/// more, with savepoints, so that only the failing write is undone.
+/// more, with savepoints, so that only the failing write is undone. What the writes want to know is loaded before the first
+/// of them, with savepoints before each.
 final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     /// Runs a write's body, in the transaction of its batch.
     ///
-    /// - Parameter isolated: true if a failure undoes this write alone.
-    typealias Perform = @Sendable (Writer, _ isolated: Bool) throws(StorageError) -> Outcome
+    /// - Parameters:
+    ///   - isolated: true if a failure undoes this write alone.
+    ///   - wanted: the keys to load before it.
+    typealias Perform = @Sendable (Writer, _ isolated: Bool, _ wanted: [WantedKey]) throws(StorageError) -> Outcome
 
     struct Outcome: Sendable {
         /// True if the whole batch must be undone, because this write failed and could not be undone alone.
@@ -27,6 +30,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
 
     private struct Write: Sendable {
         let durability: Durability
+        let key: WantedKey?
         let perform: Perform
         let fail: @Sendable (StorageError) -> Void
     }
@@ -73,12 +77,12 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     }
 
     func push(
-        bytes: Int, _ durability: Durability,
+        bytes: Int, _ durability: Durability, wanting key: WantedKey?,
         perform: @escaping Perform,
         fail: @escaping @Sendable (StorageError) -> Void
     ) throws(StorageError) {
         do {
-            try writes.push(Write(durability: durability, perform: perform, fail: fail), bytes: bytes)
+            try writes.push(Write(durability: durability, key: key, perform: perform, fail: fail), bytes: bytes)
         } catch {
             throw StorageError(error)
         }
@@ -111,7 +115,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     }
 
     /// - Returns: false if the batch was rolled back and has to run again with savepoints, because a failed write could
-    ///   not be undone alone or the pending changes could not be written. No caller has an answer then.
+    ///   not be undone alone, or a change that is made after its write has failed. No caller has an answer then.
     @discardableResult
     private func commit(
         _ batch: [Write], isolated: Bool, crashingAt crashPoint: CrashPoint?, _ wakeups: CoalescedWakeups
@@ -122,7 +126,9 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
                 return try commitOnce(batch, isolated: isolated, crashingAt: crashPoint, wakeups)
             } catch {
                 let mayRunAgain = connection.mayRunAgain
+                let isOfOneWrite = connection.record.failure != nil
                 connection.rollBack()
+                if isOfOneWrite, !isolated { return false }
                 attempt += 1
                 if mayRunAgain, attempt <= Self.attempts { continue }
                 counters.commitFailed()
@@ -140,8 +146,12 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         var answers: [@Sendable () -> Void] = []
         answers.reserveCapacity(batch.count)
         var (hasChanges, isFailing) = (false, false)
-        for write in batch {
-            let outcome = try write.perform(connection, isolated)
+        for (index, write) in batch.enumerated() {
+            var wanted: [WantedKey] = []
+            if let key = write.key, connection.record.pending == nil {
+                wanted = isolated ? [key] : batch[index...].compactMap(\.key)
+            }
+            let outcome = try write.perform(connection, isolated, wanted)
             hasChanges = hasChanges || connection.record.hasChanges
             isFailing = isFailing || outcome.isWritingFailing
             guard !outcome.mustBeUndone else {

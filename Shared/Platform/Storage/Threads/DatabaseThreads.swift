@@ -77,15 +77,19 @@ extension ThreadedDatabase {
     }
 
     public func transaction(
-        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
+        holding bytes: Int, _ durability: Durability, wanting key: WantedKey?,
+        _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
         // The continuation's closure runs before this suspends, so writes are queued in the order of the
         // calls.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
-                try threads.writer.push(bytes: bytes, durability) {
-                    [threads] connection, isolated throws(StorageError) in
-                    let result = try connection.perform(isolated: isolated, body)
+                try threads.writer.push(bytes: bytes, durability, wanting: key) {
+                    [threads] connection, isolated, wanted throws(StorageError) in
+                    let result = try connection.perform(isolated: isolated) {
+                        try connection.load(wanted)
+                        try body($0)
+                    }
                     let failure = result.storageFailure
                     if let failure { threads.counters.note(failure) }
                     return .init(

@@ -93,7 +93,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
                 if !isBegun || connection.hasLostTransaction { try beginSnapshot(on: connection) }
                 isBegun = true
                 var answer = read.perform(connection)
-                // The server disconnected during this read, whose caller has not been answered yet.
+                // The server disconnected during this read, or before it. Its caller has not been answered yet.
                 if connection.mayRunAgain {
                     try beginSnapshot(on: connection)
                     answer = read.perform(connection)
@@ -109,14 +109,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
 
     private func beginSnapshot(on connection: Reader) throws(StorageError) {
         connection.rollBack()
-        do throws(StorageError) {
-            try connection.begin()
-        } catch {
-            // The server may have disconnected since the last read.
-            guard connection.mayRunAgain else { throw error }
-            connection.rollBack()
-            try connection.begin()
-        }
+        try connection.begin()
         counters.beganSnapshot()
     }
 }

@@ -20,6 +20,9 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
         isolated: Bool, _ body: (any Connection) throws -> Void
     ) throws(StorageError) -> Result<Void, any Error>
 
+    /// Waits until all queries that were left for later have called their bodies.
+    func flush() throws(StorageError)
+
     /// - Returns: the hooks to call, and the events to pass on, now that the commit is done.
     func commit() throws(StorageError) -> (hooks: [() -> Void], events: [any CommitEvent])
 
@@ -51,6 +54,17 @@ enum CheckpointDecision {
 
 extension TransactionalConnection {
     func begin() throws(StorageError) { try begin(.synced) }
+
+    func flush() throws(StorageError) {}
+
+    /// Loads what writes want to know, and the end of the event log, as nearly all of them append to it.
+    func load(_ wanted: [WantedKey]) throws {
+        guard let type = wanted.first?.type else { return }
+        record.head = nil
+        try queryLater(Self.findHead, binding: []) { [record] in record.head = $0.int(0) }
+        record.pending = try WantedKey.loaded(type, wanted, on: self)
+        try flush()
+    }
 
     /// Returns the result of the body, for `perform`. If it is isolated, the pending changes are written too,
     /// so that they are undone with it.

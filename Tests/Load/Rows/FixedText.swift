@@ -1,0 +1,27 @@
+/// A text at a fixed address, with a NUL after it: a database's C functions take it without a copy.
+final class FixedText {
+    /// The bytes without the NUL.
+    let count: Int
+    let start: UnsafeMutablePointer<CChar>
+
+    /// Creates a text of so many bytes that ends with the number.
+    init(_ beginning: String = "", padded count: Int, _ number: Int = 0) {
+        self.count = count
+        start = .allocate(capacity: count + 1)
+        start.initialize(repeating: CChar(UInt8(ascii: "0")), count: count)
+        (start + count).initialize(to: 0)
+        for (index, byte) in beginning.utf8.prefix(count).enumerated() { start[index] = CChar(byte) }
+        end(with: number)
+    }
+
+    deinit { start.deallocate() }
+
+    /// Replaces the number at the end. Not allowed while a statement that has it bound is running.
+    func end(with number: Int) {
+        var (rest, index) = (number, count - 1)
+        while rest > 0, index >= 0 {
+            start[index] = CChar(UInt8(ascii: "0") + UInt8(rest % 10))
+            (rest, index) = (rest / 10, index - 1)
+        }
+    }
+}
