@@ -10,7 +10,7 @@ struct PasswordChecker: Sendable {
     let cost: PasswordHash.Cost
     let randomness: any Randomness
 
-    /// Creates a checker. One network may use all threads but one. An address may have as many waiting hashes
+    /// Creates a checker. One network may use all threads but one; with one thread, networks take turns. An address may have as many waiting hashes
     /// as can finish before their callers give up. The total limit is four times that of one network: more
     /// than four networks rarely sign in at the same time.
     init(_ workers: WorkerPool, cost: PasswordHash.Cost, randomness: any Randomness) {

@@ -23,6 +23,15 @@ final class SendBatch: PendingChanges {
         let roomID: String
         let senderID: String
         let tempID: String
+        /// Two texts may be equal to Swift and not to the database, which compares bytes.
+        private let bytes: [UInt8]
+
+        init(roomID: String, senderID: String, tempID: String) {
+            self.roomID = roomID
+            self.senderID = senderID
+            self.tempID = tempID
+            bytes = Array(tempID.utf8)
+        }
     }
 
     fileprivate struct Chat {
@@ -32,6 +41,7 @@ final class SendBatch: PendingChanges {
         var unread: [String: Int] = [:]
         /// The amounts to add to people's counts.
         var changes: [String: Int] = [:]
+        /// True if `lastSeq` or `updatedAt` has changed.
         var isChanged = false
     }
 
@@ -76,6 +86,7 @@ final class SendBatch: PendingChanges {
         precondition(message.seq == chat(of: message.roomID).lastSeq + 1, "the seq that nextSeq returned")
         try SendsStore(connection).insert(message)
         change(message.roomID) { chat in
+            chat.isChanged = true
             chat.lastSeq = message.seq
             chat.updatedAt = message.createdAt
             for reader in readers { chat.changes[reader, default: 0] += 1 }
@@ -88,6 +99,7 @@ final class SendBatch: PendingChanges {
     /// - Returns: the resulting time.
     func touch(_ roomID: String, at now: Timestamp) -> Timestamp {
         change(roomID) { chat in
+            chat.isChanged = true
             chat.updatedAt = max(chat.updatedAt, now)
             return chat.updatedAt
         }
@@ -114,14 +126,13 @@ final class SendBatch: PendingChanges {
         var chat = chat(of: roomID)
         chats[roomID] = nil
         defer { chats[roomID] = chat }
-        chat.isChanged = true
         return body(&chat)
     }
 
     func write(on connection: any Connection) throws(StorageError) {
         let store = SendsStore(connection)
-        for (roomID, chat) in chats where chat.isChanged {
-            try store.setChat(roomID, lastSeq: chat.lastSeq, updatedAt: chat.updatedAt)
+        for (roomID, chat) in chats {
+            if chat.isChanged { try store.setChat(roomID, lastSeq: chat.lastSeq, updatedAt: chat.updatedAt) }
             for (userID, count) in chat.changes { try store.addUnread(count, of: userID, in: roomID) }
         }
     }

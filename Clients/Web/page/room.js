@@ -49,7 +49,7 @@ export function roomView(parlor, roomId, onNews) {
   board.element.id = "pane-board";
   const body = h("div", { class: "room-body" }, chat.element, board.element);
   const tabs = roomTabs(opened.board, {
-    person: me, unseen: () => opened.unseenElements, isTabbed: () => TABBED.matches, unread, onNews, isOver: () => parlor.rooms === null,
+    person: me, unseen: () => opened.unseenElements, isTabbed: () => TABBED.matches, unread, onNews, isOver: () => opened.board.snapshot.failure?.code === "room_not_found",
     onChoose(id) {
       body.dataset.tab = id;
       (id === "chat" ? chat : board).shown();

@@ -244,7 +244,7 @@ export class Parlor {
    * ends, it is null once the listeners of its rooms have run.
    */
   readonly rooms: Rooms | null;
-  /** As `rooms`: null while nobody is signed in, and a new object for each person. */
+  /** As `rooms`. */
   readonly drafts: Drafts | null;
   readonly connection: Observable<Connection>;
   /**

@@ -98,8 +98,11 @@ export class Parlor {
   async #use(user, { isLogout, isElsewhere }) {
     const before = this.#account;
     [this.#account, this.#leaving] = [null, before];
-    await before?.end({ erases: isLogout, isElsewhere });
-    this.#leaving = null;
+    try {
+      await before?.end({ erases: isLogout, isElsewhere });
+    } finally {
+      this.#leaving = null;
+    }
     this.connection.set(IDLE);
     if (!user) return this.unsent.follow(null);
     this.#account = new Account({

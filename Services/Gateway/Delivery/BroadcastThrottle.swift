@@ -176,7 +176,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         // The timer fires in the next turn, which begins when this one's output is written.
         loop.schedule(after: .zero) { [weak self] in
             guard let self else { return }
-            let took = LoopInstant.now() - start
+            let took = loop.now - start
             guard round != nil else { return pause(after: spent + took) }
             let count = Double(partCount) * (pacing.partTime / max(took, .microseconds(1)))
             partCount = min(max(Int(count), pacing.part.lowerBound), pacing.part.upperBound)

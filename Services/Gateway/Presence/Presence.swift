@@ -101,32 +101,46 @@ package actor Presence: LoopActor {
         let entry = Entry(kind: .presence, member: member)
         if seesAll { visits.add(entry, to: socketID) } else { visits.remove(entry, from: socketID) }
         table.add(entry, socketID: socketID)
-        await settle(entry)?.value
+        await settled(entry)
     }
 
     /// Records that a socket left a room, which also ends its typing there. Returns when the services are
     /// notified.
     package func leave(_ member: RoomMember, socketID: String) async {
         stopTyping(member, socketID: socketID)
-        await end(Entry(kind: .presence, member: member), socketID: socketID)?.value
+        let entry = Entry(kind: .presence, member: member)
+        end(entry, socketID: socketID)
+        await settled(entry)
     }
 
     /// Records that a socket has closed.
     package func disconnect(socketID: String) {
         let entries = table.entries(ofSocket: socketID)
         for entry in entries where entry.kind == .typing { stopTyping(entry.member, socketID: socketID) }
-        for entry in entries where entry.kind == .presence { _ = end(entry, socketID: socketID) }
+        for entry in entries where entry.kind == .presence {
+            end(entry, socketID: socketID)
+            guard let notifying = settle(entry) else { continue }
+            Task {
+                await notifying.value
+                publishPresence(of: entry)
+            }
+        }
     }
 
-    private func end(_ entry: Entry, socketID: String) -> Task<Void, Never>? {
+    private func end(_ entry: Entry, socketID: String) {
         visits.remove(entry, from: socketID)
         table.remove(entry, socketID: socketID)
-        return settle(entry)
     }
 
     /// Notifies the services, and then publishes the presence; at once if they need not be notified.
-    ///
-    /// - Returns: the task that ends when they have been notified; nil if there is none.
+    private func settled(_ entry: Entry) async {
+        guard let notifying = settle(entry) else { return }
+        await notifying.value
+        publishPresence(of: entry)
+    }
+
+    /// - Returns: the task that ends when services are notified, after which the presence has to be published; nil if that
+    ///   is done.
     private func settle(_ entry: Entry) -> Task<Void, Never>? {
         let isVisited = visits.hasOwner(entry)
         if let task = services.onLoop({ $0.setOpen(isVisited, entry.member) }) { return task }
@@ -134,10 +148,11 @@ package actor Presence: LoopActor {
         return nil
     }
 
-    /// Publishes whether anybody's socket here has the room open, unless that is known.
+    /// Publishes whether anybody's socket here has the room open, unless that is known to gateways and clients.
     private func publishPresence(of entry: Entry) {
         let isOn = table.isOwnedHere(entry)
-        if peers.knows(entry) != isOn { publish(entry, isOn: isOn) }
+        if peers.knows(entry) != isOn { peers.publish(entry, isOn: isOn) }
+        announceChange(of: entry)
     }
 
     package func setTyping(_ isTyping: Bool, _ member: RoomMember, socketID: String) {

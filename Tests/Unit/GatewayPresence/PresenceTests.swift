@@ -154,6 +154,25 @@ struct PresenceTests {
         }
     }
 
+    @Test("presence of another gateway that comes and goes while services are notified leaves nobody present or absent")
+    func otherGatewayMeanwhile() async throws {
+        try await run { a, b in
+            let asked = try slowService()
+            a.presence.learn(asked.manifest)
+            async let joined: Void = a.presence.join(ada, socketID: "1")
+            let coming = try await asked.requests.next()
+            await b.presence.join(ada, socketID: "2", seesAll: false)
+            try await a.receives("presence ada@r on")
+            await b.presence.disconnect(socketID: "2")
+            await a.presence.disconnect(socketID: "1")
+            coming.reply(Reply().json)
+            try await asked.answer("closed ada@r")
+            await joined
+            try await a.receives("presence ada@r off")
+            #expect(await a.presence.present(in: ["r"]).isEmpty)
+        }
+    }
+
     @Test("a socket that sees nothing is present, and services hear only of those that see all")
     func presentWithoutSeeing() async throws {
         try await run { a, b in

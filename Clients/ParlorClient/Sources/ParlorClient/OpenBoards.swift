@@ -48,9 +48,11 @@ package final class OpenBoards {
 
     /// Sends the changes that an earlier run has stored, even if no screen shows their boards.
     ///
-    /// - Parameter isWanted: whether to go on.
-    func sendStored(isBehind: Bool, while isWanted: () -> Bool) async {
-        for roomID in await files.roomsWithChanges() where isWanted() { _ = board(of: roomID, isBehind: isBehind) }
+    /// - Parameters:
+    ///   - isBehind: whether missed events are still to come.
+    ///   - isWanted: whether to go on.
+    func sendStored(isBehind: () -> Bool, while isWanted: () -> Bool) async {
+        for roomID in await files.roomsWithChanges() where isWanted() { _ = board(of: roomID, isBehind: isBehind()) }
     }
 
     private func board(of roomID: String, isBehind: Bool) -> Board {

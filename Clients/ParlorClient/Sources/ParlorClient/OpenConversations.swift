@@ -48,6 +48,7 @@ package final class OpenConversations {
             conversation.loader.unreadAtOpening =
                 rooms.counts.latest(of: room.id)?.unreadMessages ?? room.badges.messages
             conversation.loader.keepsUnseen = true
+            rooms.enterChat(room.id)
         }
         if isWhole { showWhole(conversation) }
         conversation.beginVisit()
@@ -70,7 +71,7 @@ package final class OpenConversations {
         guard let count = wholeScreens[roomID] else { return }
         wholeScreens[roomID] = count > 1 ? count - 1 : nil
         guard count == 1, screens[roomID] ?? 0 > 0 else { return }
-        rooms.beginLeaving(roomID)
+        rooms.beginLeavingBoard(of: roomID)
         conversation.loader.keepsUnseen = true
         let joining = joinAgain(conversation)
         Task {
@@ -79,9 +80,11 @@ package final class OpenConversations {
         }
     }
 
-    /// Tells the server whether the board is shown. If that fails, the next connect does.
+    /// Tells the server whether the board is shown. If the network fails, the next connect does.
     private func joinAgain(_ conversation: Conversation) -> Task<Void, Never> {
         Task { [backing] in
+            // The room may have been left meanwhile.
+            guard conversation.isEntered else { return }
             try? await backing.joins.join(
                 conversation.roomID, keepingUnseen: conversation.loader.keepsUnseen)
         }
@@ -105,14 +108,17 @@ package final class OpenConversations {
         let before = conversation.visit
         let leaving = await conversation.leave()
         // A screen may have opened the room meanwhile. If that screen has closed too, its own `leave` does
-        // the rest.
+        // the rest. If it shows only messages, the board is left all the same.
         guard conversations[roomID] === conversation, screens[roomID] == 0, conversation.visit - before <= 1
-        else { return }
+        else {
+            if wholeScreens[roomID] == nil { rooms.leave(roomID) }
+            return
+        }
         (conversations[roomID], screens[roomID]) = (nil, nil)
         Task {
             await leaving?.value
-            // A screen may have opened the room meanwhile.
-            if conversations[roomID] == nil { rooms.leave(roomID) }
+            // A screen may have opened the board meanwhile.
+            if wholeScreens[roomID] == nil { rooms.leave(roomID) }
         }
     }
 

@@ -202,12 +202,15 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
             mayRunAgain = true
         case _ where pipeline.isBroken:
             lost = error
-            // The outcome of a COMMIT without an answer is unknown, unless the server says that it ended before.
-            mayRunAgain = !isCommitting || (!state.isEmpty && failed.sql != Self.commit)
+            // The outcome of a COMMIT without an answer is unknown, unless the server says that it was ended before. A
+            // pooler says class 08 when it has lost its server, whatever that has done.
+            mayRunAgain = !isCommitting || (state == "57P01" && failed.sql != Self.commit)
         // A serialisation failure or a deadlock ends the whole transaction.
         case _ where state.hasPrefix("40"):
             lost = error
             mayRunAgain = true
+        // Nobody's write has failed: the lock was not granted in time, or the server could not commit.
+        case _ where failed.sql == session.lock || failed.sql == Self.commit: lost = error
         default: break
         }
         return error

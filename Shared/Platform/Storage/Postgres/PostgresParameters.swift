@@ -46,11 +46,13 @@ struct PostgresParameters {
         content.append(0)
     }
 
-    /// Sends a prepared statement with these parameters. A failure shows when its result is read.
-    func send(_ statement: String, on connection: OpaquePointer?) {
+    /// Sends a prepared statement with these parameters.
+    ///
+    /// - Returns: false if it could not be queued.
+    func send(_ statement: String, on connection: OpaquePointer?) -> Bool {
         content.withUnsafeBufferPointer { content in
             let values = starts.map { start in start.flatMap { start in content.baseAddress.map { $0 + start } } }
-            _ = PQsendQueryPrepared(connection, statement, Int32(values.count), values, lengths, formats, 0)
+            return PQsendQueryPrepared(connection, statement, Int32(values.count), values, lengths, formats, 0) != 0
         }
     }
 }

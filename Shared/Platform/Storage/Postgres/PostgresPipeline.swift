@@ -66,7 +66,7 @@ final class PostgresPipeline {
         _ sql: String, _ parameters: PostgresParameters = PostgresParameters(),
         then body: ((PostgresResult) -> Void)? = nil
     ) {
-        parameters.send(prepare(sql, types: parameters.types), on: handle)
+        if !parameters.send(prepare(sql, types: parameters.types), on: handle) { fail() }
         sent.append(.statement(sql, then: body))
     }
 
@@ -75,15 +75,22 @@ final class PostgresPipeline {
         if let name = statements[key] { return name }
         prepared += 1
         let name = "s\(prepared)"
-        _ = PQsendPrepare(handle, name, sql, Int32(types.count), types)
+        if PQsendPrepare(handle, name, sql, Int32(types.count), types) == 0 { fail() }
         sent.append(.text(key))
         statements[key] = name
         return name
     }
 
+    /// Ends the session, because libpq has not queued a statement: later answers would be taken for its. All that was sent
+    /// has failed then, for the next flush.
+    private func fail() {
+        PQfinish(handle)
+        (handle, statements) = (nil, [:])
+    }
+
     /// Ends a flush without waiting for its answers. The next flush reads them first.
     func end() {
-        _ = PQpipelineSync(handle)
+        if PQpipelineSync(handle) == 0 { fail() }
         sent.append(.end)
     }
 

@@ -32,9 +32,6 @@ public struct SessionPlace: Sendable {
     /// Moves a server's session to another place, for an app that is already released. It does nothing if nobody is
     /// signed in, or if the other place has a session. Call it before the ``ParlorAccount`` is made.
     ///
-    /// The old place in the keychain must name its access group: without one, the keychain searches all groups of the
-    /// app, so the session would be removed from the new place, too. The two places must differ.
-    ///
     /// - Throws: the keychain's or the file system's error. Make no account then; the next launch tries again.
     public func move(to place: SessionPlace, of server: URL) throws {
         let (old, new) = (store(server), place.store(server))
@@ -46,5 +43,7 @@ public struct SessionPlace: Sendable {
         }
         // Otherwise the next launch after a sign-out would move the old session again.
         try old.save(KeptSessions())
+        // The two may be the same. Without an access group, the keychain searches all groups of the app.
+        if try new.load() == KeptSessions() { try new.save(sessions) }
     }
 }

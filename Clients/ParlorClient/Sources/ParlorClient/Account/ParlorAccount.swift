@@ -29,8 +29,8 @@ public final class ParlorAccount {
     /// The client of the person who is signed in, or whose session the server has ended. It is another object for
     /// another person, and after a sign-out.
     public private(set) var client: RoomsClient?
-    /// Why the session cannot be read on this device, or was not stored there at the sign-in, as a sentence; nil
-    /// otherwise. A session that is not stored lasts until the app ends.
+    /// Why the session cannot be read on this device, or could not be stored there at the sign-in, as a sentence; nil
+    /// otherwise. Later requests try again to store it, without which it lasts until the app ends.
     public private(set) var failure: String?
     /// The room of an opened notification or link. The app shows the room and sets this to nil. A sign-out and another
     /// person's sign-in do so, too.
@@ -231,6 +231,7 @@ public final class ParlorAccount {
 
     private func signOutOnce() async throws {
         defer { signingOut = nil }
+        failure = nil
         guard let client else { return }
         let result: Result<Void, any Error>
         do { result = .success(try await client.signOut()) } catch { result = .failure(error) }

@@ -112,8 +112,6 @@ final class FreshRooms: Sendable {
         }
     }
 
-    func noteDisconnected() { state.withLock { $0.isLive = false } }
-
     /// Notes an event that only sockets in the room get, such as a new message.
     ///
     /// - Parameters:

@@ -15,14 +15,19 @@ struct BadgeDoubts {
     /// Reading changes the badges of an open room all the time. So it is fetched once, when it is left, unless later
     /// badges have matched.
     ///
+    /// - Parameter shown: the rooms that a screen shows.
     /// - Returns: true if the room has to be fetched now.
-    mutating func note(_ event: RoomEvent, _ counts: RoomCountManager, _ store: RoomStore, now: Date) -> Bool {
+    mutating func note(
+        _ event: RoomEvent, _ counts: RoomCountManager, _ store: RoomStore, shown: Set<String>, now: Date
+    ) -> Bool {
         guard case .badges(let roomID, let badges, _) = event, let known = counts.latest(of: roomID) else {
             return false
         }
         let isDoubtful =
             badges.messages > known.unreadMessages || store.hasLateArrival(in: roomID, now: now)
-        guard counts.isOpen(roomID) else { return isDoubtful || badges.elements > known.unseenElements }
+        let isBoardOpen = counts.isOpen(roomID)
+        if !isBoardOpen, badges.elements > known.unseenElements { return true }
+        guard isBoardOpen || shown.contains(roomID) else { return isDoubtful }
         if isDoubtful { doubtful.insert(roomID) } else { doubtful.remove(roomID) }
         return false
     }

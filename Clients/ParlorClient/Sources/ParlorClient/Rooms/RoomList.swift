@@ -67,6 +67,8 @@ public final class RoomList {
     @ObservationIgnored private var isCatchingUp = false
     /// The rooms that are being left. The value is true if an element was created there meanwhile.
     @ObservationIgnored private var leaving: [String: Bool] = [:]
+    /// The rooms that a screen shows, with or without their boards.
+    @ObservationIgnored private var entered: Set<String> = []
 
     /// Creates a list without rooms. ``RoomsClient/rooms`` is one.
     ///
@@ -211,6 +213,7 @@ public final class RoomList {
 
     /// Notes that the person has opened the room, and marks its elements as seen.
     package func enter(_ roomID: String) {
+        entered.insert(roomID)
         leaving[roomID] = nil
         counts.enter(roomID)
         shown.noteCounts(of: [roomID])
@@ -226,9 +229,16 @@ public final class RoomList {
     /// Notes that counts of a room have changed.
     func noteCounts(of roomID: String) { shown.showSoon(roomID) }
 
-    /// Call this before the room is left on the server, or joined there without its board. The room counts as open until
+    /// Notes that a screen shows the room's messages, but not its board. From now on the room's presence is followed.
+    func enterChat(_ roomID: String) { entered.insert(roomID) }
+
+    /// Call this before the room is joined on the server without its board. The board counts as open until
     /// ``leave(_:)``.
+    func beginLeavingBoard(of roomID: String) { leaving[roomID] = false }
+
+    /// Call this before the room is left on the server. Its board counts as open until ``leave(_:)``.
     package func beginLeaving(_ roomID: String) {
+        entered.remove(roomID)
         leaving[roomID] = false
         shown.store.forgetPresence(in: roomID)
         shown.show()
@@ -287,7 +297,7 @@ public final class RoomList {
         var isOld = isCatchingUp && event.isRepeated
         // Each receipt counts once, so a repetition changes nothing.
         if case .messagesRead = event { isOld = false }
-        let isDoubtful = !isOld && doubts.note(event, counts, shown.store, now: clock.now)
+        let isDoubtful = !isOld && doubts.note(event, counts, shown.store, shown: entered, now: clock.now)
         let isIncomplete = !isOld && counts.apply(event) || isDoubtful
         guard let roomID = shown.store.apply(event, now: clock.now) else { return }
         if isIncomplete { shown.store.need(.answer, of: roomID) }
@@ -302,7 +312,7 @@ public final class RoomList {
     }
 
     /// Returns true if the room is open and is not being left.
-    private func isOpen(_ roomID: String) -> Bool { counts.isOpen(roomID) && leaving[roomID] == nil }
+    private func isOpen(_ roomID: String) -> Bool { entered.contains(roomID) }
 
     private func endCatchingUp() {
         isCatchingUp = false

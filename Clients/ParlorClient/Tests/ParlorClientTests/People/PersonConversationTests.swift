@@ -119,6 +119,25 @@ struct PersonConversationTests {
         await client.stop()
     }
 
+    @Test(
+        "it leaves the badge of a board whose screen has just been closed, and whose room is still being left",
+        arguments: [0, 1, 2, 4, 8])
+    func closedBoard(yields: Int) async throws {
+        try home.server.post("one", in: home.roomID, by: home.ben.id)
+        let client = try await home.connected()
+        let room = try await client.open(roomID: home.roomID)
+        await until { room.conversation.isVerified }
+        room.close()
+        for _ in 0..<yields { await Task.yield() }
+        let chat = client.openConversation(with: home.ben)
+        await until { chat.isVerified && home.device.requests.count { $0 == "room:join" } == 2 }
+        await TestClock.settle()
+        _ = try home.server.addElement(in: home.roomID, by: home.ben.id)
+        await until { client.rooms[home.roomID]?.badges.elements == 1 }
+        await chat.close()
+        await client.stop()
+    }
+
     @Test("a message goes to the room of the latest message, to the chosen one, or to the one in which typing began")
     func target() async throws {
         let second = try makeSecondRoom()
