@@ -84,12 +84,13 @@ struct PostgresDatabaseTests {
         var configuration = DatabaseConfiguration()
         configuration.readers = 1
         let database = try PostgresDatabase(proxy.url(), schema: schema, migrations: [], configuration: configuration)
-        for count in 0...3 {
+        for (index, count) in [1, 1, 2, 3].enumerated() {
             try await database.read { connection in
                 for n in 0..<count { _ = try connection.first("SELECT $1 + 0", n) { $0.int(0) } }
             }
             let roundTrips = proxy.takeRoundTrips().ofReads
-            if count > 0 { #expect(roundTrips == count) }
+            // The first read also connects.
+            if index > 0 { #expect(roundTrips == count) }
         }
         await database.close()
     }

@@ -131,7 +131,7 @@ public final class RoomsClient {
         guard orders.isLatest(generation) else { return true }
         rooms.loadFirst()
         orders.watchPaths()
-        await data.boards.sendStored(isBehind: { [status] in status.isBehind }) { orders.isLatest(generation) }
+        await data.boards.sendStored(isBehind: { status.isBehind }, while: { orders.isLatest(generation) })
         let position = await data.backing.cache.position()
         data.backing.fresh.resume(from: position)
         guard orders.isLatest(generation) else { return true }

@@ -198,8 +198,8 @@ struct RoomsClientFreshTests {
             earlier = try Data(contentsOf: file)
             try home.server.post("new", in: home.roomID, by: home.ben.id)
         }
+        await lookUntil { (try? Data(contentsOf: file)) != earlier }
         await second.stop()
-        #expect(try Data(contentsOf: file) != earlier)
         try earlier.write(to: file)
         let third = try await home.connected()
         let before = pages
