@@ -7,12 +7,7 @@ import ParlorStorage
 struct CountsStore {
     let connection: any Connection
 
-    /// Writes the pending changes of the transaction's sends, so that later reads include them, and later sends what is
-    /// changed here.
-    init(_ connection: any Connection) throws(StorageError) {
-        try connection.writePending()
-        self.connection = connection
-    }
+    init(_ connection: any Connection) { self.connection = connection }
 
     enum Kind: String {
         case shown = "text IS NOT NULL"

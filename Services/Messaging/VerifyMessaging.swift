@@ -12,7 +12,7 @@ extension MessagingService: Verifiable {
     public static func differences(
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Discrepancy] {
-        let counts = try CountsStore(connection)
+        let counts = CountsStore(connection)
         let (shown, deleted) = try (counts.tally(of: roomID, .shown), counts.tally(of: roomID, .deleted))
         let all = Tally(
             count: shown.count + deleted.count, lastSeq: max(shown.lastSeq, deleted.lastSeq),
@@ -40,7 +40,7 @@ extension MessagingService: Verifiable {
         _ chat: Chat?, _ rows: Tally, hasDeletions: Bool, _ roomID: String
     ) -> [Discrepancy] {
         let repair: (any Connection) throws -> Void = {
-            let counts = try CountsStore($0)
+            let counts = CountsStore($0)
             if rows.count == 0 { try counts.removeChat(roomID) } else { try counts.setChat(roomID, to: rows) }
         }
         var differences: [Discrepancy] = []

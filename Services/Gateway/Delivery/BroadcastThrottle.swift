@@ -64,17 +64,17 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         case pausing(until: LoopTimer)
     }
 
+    /// A broadcast of which some sockets have yet to get their part.
+    private struct Round {
+        let batch: OutgoingBatch
+        let receivers: ArraySlice<Receivers.Receiver>
+    }
+
     private let loop: EventLoop
     private let receivers: Receivers
     private let pacing: BroadcastPacing
     private let isBusy: () -> Bool
     private var state = State.ready
-    /// A broadcast of which some sockets have yet to get their part.
-    private struct Round {
-        let batch: OutgoingBatch
-        var receivers: ArraySlice<Receivers.Receiver>
-    }
-
     private var packets: [OutgoingPacket] = []
     private var byteCount = 0
     private var round: Round?

@@ -22,8 +22,8 @@ package actor Presence: LoopActor {
     private let serviceTimeout: Duration
     private let announce: @Sendable (Change) -> Void
     private nonisolated let membership: GatewayMembership
-    /// The sockets that see all of a room. Services are notified of these.
-    private var visits = OwnerTable()
+    /// The sockets that have a room open without seeing all of it. Services are notified of the others.
+    private var unseeing = OwnerTable()
     private var table: PresenceTable { didSet { changes.store(table.revision, ordering: .releasing) } }
     private var typingTimers = TypingTimers()
     private var peers: PeerSync
@@ -99,51 +99,38 @@ package actor Presence: LoopActor {
     ///   notified of it.
     package func join(_ member: RoomMember, socketID: String, seesAll: Bool = true) async {
         let entry = Entry(kind: .presence, member: member)
-        if seesAll { visits.add(entry, to: socketID) } else { visits.remove(entry, from: socketID) }
+        if seesAll { unseeing.remove(entry, from: socketID) } else { unseeing.add(entry, to: socketID) }
         table.add(entry, socketID: socketID)
-        await settled(entry)
+        await settle(entry)?.value
     }
 
     /// Records that a socket left a room, which also ends its typing there. Returns when the services are
     /// notified.
     package func leave(_ member: RoomMember, socketID: String) async {
         stopTyping(member, socketID: socketID)
-        let entry = Entry(kind: .presence, member: member)
-        end(entry, socketID: socketID)
-        await settled(entry)
+        await end(Entry(kind: .presence, member: member), socketID: socketID)?.value
     }
 
     /// Records that a socket has closed.
     package func disconnect(socketID: String) {
         let entries = table.entries(ofSocket: socketID)
         for entry in entries where entry.kind == .typing { stopTyping(entry.member, socketID: socketID) }
-        for entry in entries where entry.kind == .presence {
-            end(entry, socketID: socketID)
-            guard let notifying = settle(entry) else { continue }
-            Task {
-                await notifying.value
-                publishPresence(of: entry)
-            }
-        }
+        for entry in entries where entry.kind == .presence { end(entry, socketID: socketID) }
     }
 
-    private func end(_ entry: Entry, socketID: String) {
-        visits.remove(entry, from: socketID)
+    @discardableResult
+    private func end(_ entry: Entry, socketID: String) -> Task<Void, Never>? {
+        unseeing.remove(entry, from: socketID)
         table.remove(entry, socketID: socketID)
+        return settle(entry)
     }
 
     /// Notifies the services, and then publishes the presence; at once if they need not be notified.
-    private func settled(_ entry: Entry) async {
-        guard let notifying = settle(entry) else { return }
-        await notifying.value
-        publishPresence(of: entry)
-    }
-
-    /// - Returns: the task that ends when services are notified, after which the presence has to be published; nil if that
-    ///   is done.
+    ///
+    /// - Returns: the task that ends when both are done; nil if they are.
     private func settle(_ entry: Entry) -> Task<Void, Never>? {
-        let isVisited = visits.hasOwner(entry)
-        if let task = services.onLoop({ $0.setOpen(isVisited, entry.member) }) { return task }
+        let isSeen = !table.sockets(owning: entry).isSubset(of: unseeing.owners(of: entry))
+        if let task = services.onLoop({ $0.setOpen(isSeen, entry.member) }) { return task }
         publishPresence(of: entry)
         return nil
     }

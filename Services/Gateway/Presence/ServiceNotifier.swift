@@ -44,9 +44,9 @@ actor ServiceNotifier: LoopActor {
 
     /// - Parameters:
     ///   - timeout: the time limit for a service's reply.
-    ///   - onNotified: called on the loop when services have been notified of a member's state. A service that is slow or
-    ///     down delays it only until the request times out. For each member, the calls have the order of its changes; a
-    ///     change that was reverted meanwhile is left out.
+    ///   - onNotified: called on the loop when services have been notified of a member's state, before the task of
+    ///     `setOpen` ends. A service that is slow or down delays it only until the request times out. For each member, the
+    ///     calls have the order of its changes; a change that was reverted meanwhile is left out.
     init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger, timeout: Duration,
         onNotified: @escaping @Sendable (RoomMember, Bool) -> Void
@@ -74,16 +74,20 @@ actor ServiceNotifier: LoopActor {
     /// Sends the member's state until it is current: a change during a request is sent next, so the last
     /// state that a service receives is the current one.
     private func reconcile(_ member: RoomMember) async {
-        while case let isOpen = open.contains(member), isOpen != notified.contains(member) {
-            // All at once, as a join waits for the slowest.
-            await withDiscardingTaskGroup { group in
-                for subject in subjects.values {
-                    group.addTask { await self.notify(subject, member, isOpen: isOpen) }
+        repeat {
+            let isOpen = open.contains(member)
+            // They are the same if a change was reverted before this began.
+            if isOpen != notified.contains(member) {
+                // All at once, as a join waits for the slowest.
+                await withDiscardingTaskGroup { group in
+                    for subject in subjects.values {
+                        group.addTask { await self.notify(subject, member, isOpen: isOpen) }
+                    }
                 }
+                if isOpen { notified.insert(member) } else { notified.remove(member) }
             }
-            if isOpen { notified.insert(member) } else { notified.remove(member) }
             onNotified(member, isOpen)
-        }
+        } while open.contains(member) != notified.contains(member)
         reconciling[member] = nil
     }
 

@@ -18,7 +18,6 @@ public struct EventLog: Sendable {
         INSERT INTO events (seq, at, room_id, participants, emissions, request_id)
         VALUES ($1, $2, $3, $4, $5, $6)
         """
-    package static let findHead = "SELECT coalesce(max(seq), 0) FROM events"
 
     /// Appends an entry, and reports it (`Connection.report`): `LogPublisher` publishes it after the commit.
     ///
@@ -83,7 +82,7 @@ public struct EventLog: Sendable {
 
     /// Returns the `seq` of the newest entry; 0 before the first.
     public static func head(on connection: any Connection) throws -> Int {
-        try connection.first(findHead) { $0.int(0) } ?? 0
+        try connection.lastSeq()
     }
 
     /// Returns the `seq` of the oldest entry that is still there; nil before the first.

@@ -37,7 +37,7 @@ final class DatabaseCounters: Sendable {
 
     /// - Parameters:
     ///   - hasChanges: true if there were changes to write.
-    ///   - time: how long the commit took, without the writes before it.
+    ///   - time: how long the commit took, without the writes before it; on PostgreSQL with those that nobody waited for.
     func committed(writes: Int, hasChanges: Bool, in time: Duration) {
         counted.withLock {
             $0.commits += 1

@@ -6,6 +6,9 @@ public protocol CommitEvent: AnyObject, Sendable {
 
 /// The effects of a transaction's writes other than their SQL.
 public final class TransactionRecord {
+    /// The SQL that finds the number of the event log's last entry.
+    package static let findHead = "SELECT coalesce(max(seq), 0) FROM events"
+
     fileprivate let isWriting: Bool
     /// The closures to call after the commit.
     fileprivate(set) var hooks: [() -> Void] = []
@@ -73,12 +76,10 @@ extension Connection {
     public func lastSeq() throws(StorageError) -> Int {
         if let last = record.events.last { return last.seq }
         if let head = record.head { return head }
-        let head = try number(Self.findHead) ?? 0
+        let head = try number(TransactionRecord.findHead) ?? 0
         record.head = head
         return head
     }
-
-    static var findHead: String { "SELECT coalesce(max(seq), 0) FROM events" }
 
     /// Returns the transaction's pending changes: those that were loaded for the keys of its writes, or else new ones. After
     /// they are written, the next write with a key loads it again.

@@ -74,7 +74,7 @@ struct ChatAppTests {
         await harness.untilOver()
         #expect(harness.device.requests.contains("messages:mark-read"))
         #expect(
-            try await harness.client.data.outbox.unsentCount() == 1
+            try await harness.client.local.outbox.unsentCount() == 1
                 || harness.server.texts(in: harness.roomID).contains("Hi!"))
         await harness.untilOver()
     }
@@ -360,7 +360,7 @@ struct ChatAppTests {
         // Numbers 28 to 30 and the new message are below.
         for _ in 1...4 { harness.press(.down) }
         await harness.untilShown("short.")
-        await harness.client.data.conversations.close(conversation)
+        await harness.client.local.conversations.close(conversation)
         await harness.quit()
     }
 

@@ -107,8 +107,8 @@ final class SignInTests {
         var ada: SignIn.Person? = try await program("--user", "ada").signIn()
         device.setAirplaneMode(true)
         let message = PendingMessage(tempID: "t", text: "Hello", createdAt: Date())
-        try await ada?.client.data.outbox.append(message, in: "room")
-        await ada?.client.data.outbox.stop()
+        try await ada?.client.local.outbox.append(message, in: "room")
+        await ada?.client.local.outbox.stop()
         ada = nil
         let tries = sends
         device.setAirplaneMode(false)
@@ -117,7 +117,7 @@ final class SignInTests {
         } throws: {
             ($0 as? SignIn.Unsent)?.count == 1
         }
-        #expect(try await program().signIn().client.data.outbox.unsentCount() == 1)
+        #expect(try await program().signIn().client.local.outbox.unsentCount() == 1)
         #expect(try await program("--sign-out", "--discard").signOut() == 0)
         #expect(sends == tries)
         await #expect(throws: SignIn.Nobody.self) { try await self.program().signIn() }

@@ -44,7 +44,7 @@ struct ChatModelTests {
         #expect(messages.map(\.item.text) == ["one", "two", "three", "four"])
         #expect(messages.map(\.isFirstOfDay) == [true, false, true, false])
         #expect(messages.map(\.id) == conversation.items.map(\.id))
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
     }
 
     @Test("a day is today or yesterday by the calendar, or a date")
@@ -71,7 +71,7 @@ struct ChatModelTests {
         let links = linked.runs.compactMap { run in run.link.map { (String(linked[run.range].characters), $0) } }
         #expect(links.map(\.0) == ["www.example.com", "https://example.org/a_(b)"])
         #expect(links.map(\.1.absoluteString) == ["https://www.example.com", "https://example.org/a_(b)"])
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
     }
 
     @Test("a reply to a notification is sent in its room, and needs the network only for a room that is not known")

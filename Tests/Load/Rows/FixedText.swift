@@ -25,3 +25,21 @@ final class FixedText {
         }
     }
 }
+
+/// The texts of sends, as long as real ones.
+struct SendTexts {
+    let rooms: [FixedText]
+    /// Two people for each room.
+    let people: [FixedText]
+    let messageID = FixedText("message", padded: 36)
+    let requestID = FixedText("request", padded: 16)
+    let tempID = FixedText("temp", padded: 36)
+    let text = FixedText("text", padded: 78)
+    let participants = FixedText("participants", padded: 79)
+    let emissions = FixedText("emissions", padded: 1070)
+
+    init(rooms count: Int) {
+        rooms = (0..<count).map { FixedText("room", padded: 36, $0) }
+        people = (0..<2 * count).map { FixedText("person", padded: 36, $0) }
+    }
+}

@@ -45,15 +45,7 @@ struct PostgresAlone {
     /// Messaging's own statements, with parameters of equal length.
     private final class Statements {
         private let connection: PlainPostgres
-        private let rooms = (0..<PostgresAlone.rooms).map { FixedText("room", padded: 36, $0) }
-        /// Two people for each room.
-        private let people = (0..<2 * PostgresAlone.rooms).map { FixedText("person", padded: 36, $0) }
-        private let messageID = FixedText("message", padded: 36)
-        private let requestID = FixedText("request", padded: 16)
-        private let tempID = FixedText("temp", padded: 36)
-        private let text = FixedText("text", padded: 78)
-        private let participants = FixedText("participants", padded: 79)
-        private let emissions = FixedText("emissions", padded: 1070)
+        private let texts = SendTexts(rooms: PostgresAlone.rooms)
         private var sent = 0
         /// What no earlier run has begun with.
         private let began = Int.random(in: 0..<1 << 40)
@@ -64,14 +56,14 @@ struct PostgresAlone {
         func send(_ count: Int) throws(ClientError) {
             let numbers = sent..<sent + count
             sent += count
-            let used = Set(numbers.map { $0 * 7919 % rooms.count }).sorted()
+            let used = Set(numbers.map { $0 * 7919 % texts.rooms.count }).sorted()
             connection.send("BEGIN ISOLATION LEVEL READ COMMITTED")
             connection.send("SELECT pg_advisory_xact_lock(1)")
-            connection.send(EventLog.findHead)
-            for room in used { connection.send(SendsStore.findChat, [rooms[room]]) }
+            connection.send(TransactionRecord.findHead)
+            for room in used { connection.send(SendsStore.findChat, [texts.rooms[room]]) }
             for number in numbers {
                 let index = prepare(number)
-                connection.send(SendsStore.findAttempt, [rooms[index], people[2 * index], tempID])
+                connection.send(SendsStore.findAttempt, [texts.rooms[index], texts.people[2 * index], texts.tempID])
             }
             let found = try connection.flush()
             var seq = found[2]
@@ -79,17 +71,20 @@ struct PostgresAlone {
             for number in numbers {
                 seq += 1
                 let index = prepare(number)
-                let (room, sender) = (rooms[index], people[2 * index])
-                for text in [messageID, requestID] { text.end(with: seq) }
+                let (room, sender) = (texts.rooms[index], texts.people[2 * index])
+                for id in [texts.messageID, texts.requestID] { id.end(with: seq) }
                 lastSeqs[index, default: 0] += 1
                 let (at, lastSeq) = (Self.number(seq), Self.number(lastSeqs[index] ?? 0))
-                connection.send(SendsStore.insertMessage, [messageID, room, lastSeq, sender, text, at, tempID])
-                connection.send(EventLog.insertEntry, [at, at, room, participants, emissions, requestID])
+                connection.send(
+                    SendsStore.insertMessage, [texts.messageID, room, lastSeq, sender, texts.text, at, texts.tempID])
+                connection.send(
+                    EventLog.insertEntry, [at, at, room, texts.participants, texts.emissions, texts.requestID])
             }
             for index in used {
                 let lastSeq = Self.number(lastSeqs[index] ?? 0)
-                connection.send(SendsStore.writeChat, [rooms[index], lastSeq, Self.number(seq)])
-                connection.send(SendsStore.writeUnread, [rooms[index], people[2 * index + 1], Self.number(1)])
+                connection.send(SendsStore.writeChat, [texts.rooms[index], lastSeq, Self.number(seq)])
+                connection.send(
+                    SendsStore.writeUnread, [texts.rooms[index], texts.people[2 * index + 1], Self.number(1)])
             }
             connection.send("COMMIT")
             _ = try connection.flush()
@@ -99,8 +94,8 @@ struct PostgresAlone {
         ///
         /// - Returns: the index of its room.
         private func prepare(_ number: Int) -> Int {
-            tempID.end(with: ((began &+ number) &* 6_364_136_223_846_793_005) & Int.max)
-            return number * 7919 % rooms.count
+            texts.tempID.end(with: ((began &+ number) &* 6_364_136_223_846_793_005) & Int.max)
+            return number * 7919 % texts.rooms.count
         }
 
         private static func number(_ value: Int) -> FixedText { FixedText(padded: 19, value) }

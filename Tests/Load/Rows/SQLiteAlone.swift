@@ -60,15 +60,7 @@ struct SQLiteAlone {
     /// Messaging's own statements, with bindings of equal length.
     private final class Statements {
         private let findChat, findAttempt, writeChat, message, unread, head, entry, begin, commit: PlainSQLite.Statement
-        private let rooms = (0..<SQLiteAlone.rooms).map { FixedText("room", padded: 36, $0) }
-        /// Two people for each room.
-        private let people = (0..<2 * SQLiteAlone.rooms).map { FixedText("person", padded: 36, $0) }
-        private let messageID = FixedText("message", padded: 36)
-        private let requestID = FixedText("request", padded: 16)
-        private let tempID = FixedText("temp", padded: 36)
-        private let text = FixedText("text", padded: 78)
-        private let participants = FixedText("participants", padded: 79)
-        private let emissions = FixedText("emissions", padded: 1070)
+        private let texts = SendTexts(rooms: SQLiteAlone.rooms)
         /// The start in milliseconds since 1970.
         private let began = time(nil) * 1000
 
@@ -78,7 +70,7 @@ struct SQLiteAlone {
             writeChat = try connection.prepare(SendsStore.writeChat)
             message = try connection.prepare(SendsStore.insertMessage)
             unread = try connection.prepare(SendsStore.writeUnread)
-            head = try connection.prepare(EventLog.findHead)
+            head = try connection.prepare(TransactionRecord.findHead)
             entry = try connection.prepare(EventLog.insertEntry)
             begin = try connection.prepare("BEGIN IMMEDIATE")
             commit = try connection.prepare("COMMIT")
@@ -89,25 +81,25 @@ struct SQLiteAlone {
             try begin.run()
             var seq = try head.run()
             /// The last seq and the number of sent messages of each room.
-            var chats = rooms.map { _ in (lastSeq: 0, sent: 0) }
+            var chats = texts.rooms.map { _ in (lastSeq: 0, sent: 0) }
             for number in first..<first + count {
                 seq += 1
-                let (at, index) = (began + number, number * 7919 % rooms.count)
-                let (room, sender) = (rooms[index], people[2 * index])
-                for text in [messageID, requestID] { text.end(with: seq) }
+                let (at, index) = (began + number, number * 7919 % texts.rooms.count)
+                let (room, sender) = (texts.rooms[index], texts.people[2 * index])
+                for id in [texts.messageID, texts.requestID] { id.end(with: seq) }
                 // In no order, like clients' own.
-                tempID.end(with: (seq &* 6_364_136_223_846_793_005) & Int.max)
-                try findAttempt.bind(room, at: 1).bind(sender, at: 2).bind(tempID, at: 3).run()
+                texts.tempID.end(with: (seq &* 6_364_136_223_846_793_005) & Int.max)
+                try findAttempt.bind(room, at: 1).bind(sender, at: 2).bind(texts.tempID, at: 3).run()
                 if chats[index].sent == 0 { chats[index].lastSeq = try findChat.bind(room, at: 1).run() }
                 chats[index].lastSeq += 1
                 chats[index].sent += 1
-                try message.bind(messageID, at: 1).bind(room, at: 2).bind(chats[index].lastSeq, at: 3)
-                    .bind(sender, at: 4).bind(text, at: 5).bind(at, at: 6).bind(tempID, at: 7).run()
-                try entry.bind(seq, at: 1).bind(at, at: 2).bind(room, at: 3).bind(participants, at: 4)
-                    .bind(emissions, at: 5).bind(requestID, at: 6).run()
+                try message.bind(texts.messageID, at: 1).bind(room, at: 2).bind(chats[index].lastSeq, at: 3)
+                    .bind(sender, at: 4).bind(texts.text, at: 5).bind(at, at: 6).bind(texts.tempID, at: 7).run()
+                try entry.bind(seq, at: 1).bind(at, at: 2).bind(room, at: 3).bind(texts.participants, at: 4)
+                    .bind(texts.emissions, at: 5).bind(texts.requestID, at: 6).run()
             }
             for (index, chat) in chats.enumerated() where chat.sent > 0 {
-                let (room, other) = (rooms[index], people[2 * index + 1])
+                let (room, other) = (texts.rooms[index], texts.people[2 * index + 1])
                 try writeChat.bind(room, at: 1).bind(chat.lastSeq, at: 2).bind(began + first + count, at: 3).run()
                 try unread.bind(room, at: 1).bind(other, at: 2).bind(chat.sent, at: 3).run()
             }

@@ -132,12 +132,12 @@ struct Journey {
         let end = ContinuousClock.now + Self.maxWait
         // Messages that are not on disk yet cannot be known.
         while !Set(conversation.items.compactMap(\.pending?.tempID)).isSubset(
-            of: await guest.client.data.outbox.messages(in: room.id).map(\.tempID))
+            of: await guest.client.local.outbox.messages(in: room.id).map(\.tempID))
         {
             guard ContinuousClock.now < end else { throw Failed(description: "what was typed is not kept") }
             try await Task.sleep(for: Self.pollInterval)
         }
-        await guest.client.data.outbox.stop()
+        await guest.client.local.outbox.stop()
         await guest.client.stop()
         await guest.network.switchOn()
         let again = try await start(guest.session, guest.tokens, guest.network)

@@ -30,7 +30,7 @@ public final class OpenRoom {
     public var board: Board {
         if let shownBoard { return shownBoard }
         let board = client.openBoard(of: conversation)
-        if closing == nil { shownBoard = board } else { Task { await client.data.boards.close(board) } }
+        if closing == nil { shownBoard = board } else { Task { await client.local.boards.close(board) } }
         return board
     }
 
@@ -53,8 +53,8 @@ public final class OpenRoom {
         _ conversation: Conversation, _ board: Board?, of client: RoomsClient, isWhole: Bool
     ) -> Task<Void, Never> {
         Task { @MainActor in
-            if let board { await client.data.boards.close(board) }
-            await client.data.conversations.close(conversation, isWhole: isWhole)
+            if let board { await client.local.boards.close(board) }
+            await client.local.conversations.close(conversation, isWhole: isWhole)
         }
     }
 

@@ -19,10 +19,10 @@ extension RoomsClient {
     /// does not start to send them.
     ///
     /// - Throws: the file system's error, or the refusal `not_forgotten`, if they cannot be counted now.
-    public func unsentCount() async throws -> Int { try await data.unsentCount() }
+    public func unsentCount() async throws -> Int { try await local.unsentCount() }
 
     func backgroundResult(isOutOfTime: Bool) async -> BackgroundResult {
-        let unsent = await data.unsentCountWithReceipts()
+        let unsent = await local.unsentCountWithReceipts()
         if isOutOfTime { return .outOfTime(unsent: unsent) }
         return unsent == 0 ? .settled : .waiting(unsent: unsent)
     }

@@ -32,7 +32,7 @@ extension RoomsClient {
     /// - Returns: a new model for each call. Its rooms close when it is closed or released.
     package func openConversation(with person: Person) -> PersonConversation {
         PersonConversation(
-            with: person, in: rooms, pageSize: data.conversations.settings.pageSize, clock: clock,
+            with: person, in: rooms, pageSize: local.conversations.settings.pageSize, clock: clock,
             openRoom: { OpenRoom($0, of: self, isWhole: false) })
     }
 }

@@ -19,11 +19,11 @@ extension RoomsClient {
         // between, the next start deletes the data, but the person is still signed in, and has to sign out again. If the
         // app ends later, nobody is signed in, so no client starts: `PersonFolder.forgetSignedOut(in:)` then deletes
         // the data.
-        data.noteSignOut()
+        local.noteSignOut()
         let signedOut = await Result { try await tokens.signOut(device: device.token) }
         await orders.run { await $0.stop() }
         orders.endWatching()
-        try await data.removeAll()
+        try await local.removeAll()
         try signedOut.get()
     }
 }

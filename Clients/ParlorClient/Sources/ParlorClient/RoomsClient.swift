@@ -17,23 +17,23 @@ public final class RoomsClient {
     public var isPolling: Bool { status.isPolling }
     /// The files of unsent messages that this version of the library cannot read. They are set aside, for support or a
     /// newer version, and their messages are not sent.
-    public var setAside: [URL] { data.outboxReading.setAside }
+    public var setAside: [URL] { local.outboxReading.setAside }
     /// The reason why the device cannot read the messages that are not sent yet; nil if it can. While this is set, new
     /// messages are not stored either: they fail with this text, and can be retried.
-    public var outboxFailure: String? { data.outboxReading.failure }
+    public var outboxFailure: String? { local.outboxReading.failure }
 
     /// The signed-in person.
     public let user: Person
     /// The person's rooms.
-    public var rooms: RoomList { data.rooms }
+    public var rooms: RoomList { local.rooms }
     /// What the person is still writing.
-    public var drafts: Drafts { data.drafts }
+    public var drafts: Drafts { local.drafts }
     /// The HTTP calls, for requests of the app itself. They also work after ``stop()``. After a sign-out, and while
     /// somebody else is signed in, they fail with `signedOut`.
     @ObservationIgnored public let api: RoomsAPI
     /// The socket, for events of the app itself.
     @ObservationIgnored public let socket: RoomsSocket
-    @ObservationIgnored package let data: ClientData
+    @ObservationIgnored package let local: LocalState
     @ObservationIgnored private let relay = EventBroadcast()
     @ObservationIgnored let transport: any SocketTransport
     /// The transport and the tokens of the client's own HTTP requests. It is closed while the client is stopped.
@@ -84,14 +84,14 @@ public final class RoomsClient {
         orders = SocketOrders(socket, paths ?? SystemNetworkPaths())
         status = ConnectionStatus(log: settings.log)
         api = RoomsAPI(transport: http, tokens: tokens)
-        data = ClientData(
+        local = LocalState(
             of: user, in: PersonFolder(folder), from: ServerConnection(api: stoppable, socket: socket), clock: clock,
             settings: settings,
             // If the device is unlocked while there is no network, the next `append` reads the stored messages. This
             // call then clears `outboxFailure`.
-            onOutboxRead: { await eventRelay.client?.data.readOutbox() })
+            onOutboxRead: { await eventRelay.client?.local.readOutbox() })
         eventRelay.client = self
-        rooms.onGone = { [weak data] roomID in Task { await data?.forget(roomID) } }
+        rooms.onGone = { [weak local] roomID in Task { await local?.forget(roomID) } }
     }
 
     // MARK: Lifecycle
@@ -114,9 +114,9 @@ public final class RoomsClient {
     /// - Returns: false if the data of an interrupted sign-out cannot be deleted, so that nothing may start.
     @discardableResult
     private func start(_ generation: Int) async -> Bool {
-        if data.folder.isToBeForgotten {
+        if local.folder.isToBeForgotten {
             do {
-                try data.folder.forgetAll()
+                try local.folder.forgetAll()
             } catch {
                 // The old data must not be sent, and no new data may be stored beside it.
                 access.close()
@@ -125,15 +125,15 @@ public final class RoomsClient {
             }
         }
         access.open()
-        data.folder.protect()
+        local.folder.protect()
         drafts.restore()
-        await data.readOutbox()
+        await local.readOutbox()
         guard orders.isLatest(generation) else { return true }
         rooms.loadFirst()
         orders.watchPaths()
-        await data.boards.sendStored(isBehind: { status.isBehind }, while: { orders.isLatest(generation) })
-        let position = await data.backing.cache.position()
-        data.backing.fresh.resume(from: position)
+        await local.boards.sendStored(isBehind: { status.isBehind }, while: { orders.isLatest(generation) })
+        let position = await local.backing.cache.position()
+        local.backing.fresh.resume(from: position)
         guard orders.isLatest(generation) else { return true }
         await orders.run { socket in
             if let position { await socket.resume(from: position.cursor) }
@@ -150,7 +150,7 @@ public final class RoomsClient {
     public func stop() async {
         _ = orders.begin()
         // The app may end, so moves that wait for the next position of a drag wait no longer.
-        data.boards.releaseMoves()
+        local.boards.releaseMoves()
         drafts.keepAll()
         access.close()
         await orders.run { await $0.stop() }
@@ -169,7 +169,7 @@ public final class RoomsClient {
     @discardableResult
     public func enterBackground(within limit: Duration = .seconds(25)) async -> BackgroundResult {
         let generation = orders.begin()
-        let (data, tokens, mayAsk) = (data, tokens, access.isAllowed)
+        let (local, tokens, mayAsk) = (local, tokens, access.isAllowed)
         drafts.keepAll()
         let timeForRefresh = min(Self.timeForRefresh, limit / 4)
         var isOutOfTime = false
@@ -177,10 +177,10 @@ public final class RoomsClient {
             // When the time is over, this stops waiting. Writes to the disk still continue.
             try await within(limit - timeForRefresh, by: clock, else: "there was no more time") {
                 // The disk comes first, because the network may use up all the time.
-                await data.keepAll()
+                await local.keepAll()
                 // If the new session is lost, the person may have to sign in again.
                 async let refreshed: Void = tokens.settle()
-                await data.settle(mayAsk: mayAsk)
+                await local.settle(mayAsk: mayAsk)
                 await refreshed
             }
         } catch {
@@ -224,12 +224,12 @@ public final class RoomsClient {
 
     /// Opens a room's conversation for one screen; see ``OpenConversations/open(_:isBehind:isWhole:)``.
     package func openConversation(_ room: Room, isWhole: Bool = true) -> Conversation {
-        data.conversations.open(room, isBehind: isBehind, isWhole: isWhole)
+        local.conversations.open(room, isBehind: isBehind, isWhole: isWhole)
     }
 
     /// Opens the board of an open room for one screen; see ``OpenBoards/open(of:isBehind:)``.
     package func openBoard(of conversation: Conversation) -> Board {
-        data.boards.open(of: conversation, isBehind: isBehind)
+        local.boards.open(of: conversation, isBehind: isBehind)
     }
 
     // MARK: Events
@@ -249,32 +249,32 @@ public final class RoomsClient {
     deinit {
         // The next client writes the same files, so this one must stop writing them.
         access.close()
-        Task { [socket, data] in
-            await data.end()
+        Task { [socket, local] in
+            await local.end()
             await socket.stop()
         }
     }
 
     /// - Parameter cursor: with `recovered`, the cursor of the connection.
     private func take(_ update: SocketUpdate, cursor: String?) async {
-        let caughtUp = data.backing.fresh.take(update, cursor: cursor, isReplayed: isBehind) {
-            data.conversations[$0]?.isEntered == true
+        let caughtUp = local.backing.fresh.take(update, cursor: cursor, isReplayed: isBehind) {
+            local.conversations[$0]?.isEntered == true
         }
         status.apply(update, isPolling: transport.isPolling)
         if case .event(let event) = update { relay.send(event) }
         if update == .disconnected(.signedOut) { device.noteSessionEnd() }
         rooms.apply(update)
-        data.boards.apply(update)
-        data.conversations.apply(update)
-        if let caughtUp { await data.keep(caughtUp, of: user) }
+        local.boards.apply(update)
+        local.conversations.apply(update)
+        if let caughtUp { await local.keep(caughtUp, of: user) }
         if update == .connected {
             device.register()
-            await data.outbox.noteConnection()
+            await local.outbox.noteConnection()
             // The stored messages may be readable now: the device may have been locked before.
-            await data.readOutbox()
+            await local.readOutbox()
             // Not awaited: the replies come after the missed events. If this handler waited, a full queue of those
             // could keep the socket from reading the replies.
-            Task { [receipts = data.backing.receipts] in await receipts.noteConnection() }
+            Task { [receipts = local.backing.receipts] in await receipts.noteConnection() }
         }
     }
 }

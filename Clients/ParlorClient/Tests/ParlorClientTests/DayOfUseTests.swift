@@ -86,7 +86,7 @@ struct DayOfUseTests {
         conversation.setVisible(conversation.items)
         await clock.advance(by: .seconds(3))
         if unread > 0 { await lookUntil { client.rooms.counts.latest(of: room)?.unreadMessages == 0 } }
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
     }
 
     @Test("with the cache, no page of messages is fetched, nor half of all requests made")

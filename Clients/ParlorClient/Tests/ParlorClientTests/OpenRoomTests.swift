@@ -12,7 +12,7 @@ struct OpenRoomTests {
 
     init() throws { home = try AdasDevice() }
 
-    private func isOpen(on client: RoomsClient) -> Bool { client.data.conversations[home.roomID]?.isEntered == true }
+    private func isOpen(on client: RoomsClient) -> Bool { client.local.conversations[home.roomID]?.isEntered == true }
 
     @Test("a room stays open until each of its screens has closed it, however often one does")
     func closing() async throws {

@@ -25,7 +25,7 @@ struct RoomsClientFreshTests {
         let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.isVerified }
         let shown = conversation.items.compactMap(\.message)
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
         await lookUntil { leaves == before + 1 }
         return shown
     }
@@ -55,7 +55,7 @@ struct RoomsClientFreshTests {
         conversation.apply(.messageDeleted(roomID: home.roomID, messageID: deleted, deletedBy: home.ben.id))
         await lookUntil { conversation.isVerified }
         #expect(conversation.items.map(\.text) == ["kept"])
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
         await lookUntil { leaves == 2 }
         #expect(try await visit(client).map(\.text) == ["kept"])
         await client.stop()
@@ -107,7 +107,7 @@ struct RoomsClientFreshTests {
         await lookUntil { conversation.isVerified }
         try home.server.post("live", in: home.roomID, by: home.ben.id)
         await lookUntil { conversation.items.count == 1 }
-        await first.data.conversations.close(conversation)
+        await first.local.conversations.close(conversation)
         await first.stop()
         for number in 1...3 {
             let client = try await home.connected()
@@ -117,8 +117,8 @@ struct RoomsClientFreshTests {
             await client.enterForeground()
             await lookUntil { client.connection == .connected && !client.isBehind }
             // What was replayed is on disk. A run that ends earlier makes the next one fetch a page.
-            let cursor = await client.data.backing.server.connectionCursor()
-            await lookUntil { await client.data.backing.cache.position()?.cursor == cursor }
+            let cursor = await client.local.backing.server.connectionCursor()
+            await lookUntil { await client.local.backing.cache.position()?.cursor == cursor }
             await client.stop()
         }
         let last = try await home.connected()
@@ -149,7 +149,7 @@ struct RoomsClientFreshTests {
         await lookUntil { conversation.isVerified }
         try home.server.post("new", in: home.roomID, by: home.ben.id)
         await lookUntil { conversation.items.count == 1 }
-        let closing = Task { await client.data.conversations.close(conversation) }
+        let closing = Task { await client.local.conversations.close(conversation) }
         await lookUntil { !conversation.isEntered }
         let again = client.openConversation(room)
         await closing.value
@@ -306,7 +306,7 @@ private final class FreshRun {
     }
 
     private func leave() async {
-        if let open { await client.data.conversations.close(open) }
+        if let open { await client.local.conversations.close(open) }
         open = nil
     }
 

@@ -63,14 +63,14 @@ struct RoomsClientGoneRoomTests {
         let first = client.openConversation(room)
         await lookUntil { first.isVerified }
         client.rooms.forget(home.roomID)
-        await lookUntil { first.failure != nil && client.data.conversations[home.roomID] == nil }
+        await lookUntil { first.failure != nil && client.local.conversations[home.roomID] == nil }
         home.server.refuseNext("room:join", with: gone)
         home.server.refuseNext("GET /api/rooms/\(home.roomID)", with: gone)
         let second = client.openConversation(room)
         #expect(second !== first)
         await lookUntil { second.failure?.code == "room_not_found" }
         await home.clock.advance(by: .seconds(1))
-        await lookUntil { second.failure?.code == "room_not_found" && client.data.conversations[home.roomID] == nil }
+        await lookUntil { second.failure?.code == "room_not_found" && client.local.conversations[home.roomID] == nil }
         #expect(second.send("too late") == nil)
         await client.stop()
     }
@@ -89,7 +89,7 @@ struct RoomsClientGoneRoomTests {
         board.create(type: "note", content: [:])
         await lookUntil { first.items.last?.pending?.state.isFailed == true && board.items.last?.state != .saving }
         await opened.closeAndKeep()
-        await lookUntil { client.data.conversations[home.roomID] == nil }
+        await lookUntil { client.local.conversations[home.roomID] == nil }
         home.server.refuseNext("room:join", with: gone)
         let checks = home.device.requests.count { $0 == "GET /api/rooms/\(home.roomID)" }
         let second = client.openConversation(room)
@@ -97,7 +97,7 @@ struct RoomsClientGoneRoomTests {
         await home.clock.advance(by: .seconds(1))
         await lookUntil { home.device.requests.count { $0 == "GET /api/rooms/\(home.roomID)" } > checks }
         await TestClock.settle()
-        #expect(client.rooms[home.roomID] != nil && client.data.conversations[home.roomID] === second)
+        #expect(client.rooms[home.roomID] != nil && client.local.conversations[home.roomID] === second)
         // The server still has the room, so the conversation is loaded after a pause, which is random.
         await lookUntil {
             await home.clock.advance(by: .seconds(1))
@@ -133,12 +133,12 @@ struct RoomsClientGoneRoomTests {
         let board = lost.board
         await lookUntil { board.isVerified }
         client.rooms.forget(home.roomID)
-        await lookUntil { board.failure != nil && client.data.conversations[home.roomID] == nil }
+        await lookUntil { board.failure != nil && client.local.conversations[home.roomID] == nil }
         let conversation = client.openConversation(room)
         await lookUntil { conversation.isVerified }
         await lost.closeAndKeep()
-        #expect(client.data.conversations[home.roomID] === conversation && conversation.isVerified)
-        await client.data.conversations.close(conversation)
+        #expect(client.local.conversations[home.roomID] === conversation && conversation.isVerified)
+        await client.local.conversations.close(conversation)
         await client.stop()
     }
 

@@ -194,7 +194,7 @@ struct RoomsClientLifeTests {
         await home.clock.advance(by: .seconds(60))
         await #expect(throws: ClientFailure.self) { try await next.unsentCount() }
         #expect(opened.conversation.items.isEmpty && home.server.texts(in: home.roomID) == [])
-        next.data.folder.removeFile = { url in
+        next.local.folder.removeFile = { url in
             guard url.lastPathComponent != "outbox" else { throw CocoaError(.fileWriteNoPermission) }
             try FileManager.default.removeItem(at: url)
         }
@@ -212,7 +212,7 @@ struct RoomsClientLifeTests {
         }
         let left = try FileManager.default.contentsOfDirectory(atPath: home.temporary.url.path).sorted()
         #expect(left == ["outbox", "signed-out"], "all that can be deleted is")
-        next.data.folder.removeFile = { try FileManager.default.removeItem(at: $0) }
+        next.local.folder.removeFile = { try FileManager.default.removeItem(at: $0) }
         await next.start()
         await lookUntil { next.connection == .connected && next.rooms.isLoaded }
         await home.clock.advance(by: .seconds(60))
@@ -246,7 +246,7 @@ struct RoomsClientLifeTests {
             await TestClock.settle()
             conversation.noteVisible(conversation.items)
             conversation.send("never kept")
-            await client.data.conversations.close(conversation)
+            await client.local.conversations.close(conversation)
         }
         await begin()
         try await signingOut.value
@@ -279,14 +279,14 @@ struct RoomsClientLifeTests {
         let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
         home.device.holdAcks()
         for number in 0..<50 { conversation.send("\(number)") }
-        for _ in 0..<2 { await client.data.conversations.close(conversation) }
+        for _ in 0..<2 { await client.local.conversations.close(conversation) }
         let background = Task { await client.enterBackground() }
         await lookUntil { home.device.requests.contains("messages:mark-read") }
-        #expect(try await client.data.outbox.unsentCount() == 50)
+        #expect(try await client.local.outbox.unsentCount() == 50)
         home.device.release()
         // `enterBackground` also waits for the messages, because after it the system may end the app at any time.
         #expect(await background.value == .settled)
-        #expect(try await client.data.outbox.unsentCount() == 0)
+        #expect(try await client.local.outbox.unsentCount() == 0)
     }
 
     @Test("unsent messages that could not be read are read with the next connection, which clears the failure")
@@ -321,7 +321,7 @@ struct RoomsClientLifeTests {
         try FileManager.default.removeItem(at: locked)
         try Data("{".utf8).write(to: outbox.appending(path: "broken%2F1.json"))
         let message = PendingMessage(tempID: "t", text: "Hello", createdAt: home.clock.now)
-        try await client.data.outbox.append(message, in: home.roomID)
+        try await client.local.outbox.append(message, in: home.roomID)
         await lookUntil { client.outboxFailure == nil && client.setAside.count == 1 }
         await client.stop()
     }

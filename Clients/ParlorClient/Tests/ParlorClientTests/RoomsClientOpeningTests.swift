@@ -28,7 +28,7 @@ struct RoomsClientOpeningTests {
             await until { conversation.isFetched }
             #expect(conversation.items.map(\.text) == ["Hello"])
             #expect(!conversation.isVerified)
-            await client.data.conversations.close(conversation)
+            await client.local.conversations.close(conversation)
         }
         await client.stop()
     }
@@ -42,7 +42,7 @@ struct RoomsClientOpeningTests {
         let room = try #require(client.rooms[home.roomID])
         let first = client.openConversation(room)
         await until { first.isVerified }
-        let closing = Task { await client.data.conversations.close(first) }
+        let closing = Task { await client.local.conversations.close(first) }
         // This task runs before the first closing has ended.
         var isClosed = false
         let closingAgain = Task {
@@ -52,7 +52,7 @@ struct RoomsClientOpeningTests {
             second.apply(
                 .messagesRead(roomID: home.roomID, userID: home.ben.id, messageIDs: [messageID], readAt: home.clock.now)
             )
-            await client.data.conversations.close(second)
+            await client.local.conversations.close(second)
             isClosed = true
         }
         await closing.value
@@ -62,7 +62,7 @@ struct RoomsClientOpeningTests {
         await until { third.isVerified }
         try home.server.post("Hi!", in: home.roomID, by: home.ben.id)
         await until { third.items.map(\.text) == ["Hello", "Hi!"] }
-        await client.data.conversations.close(third)
+        await client.local.conversations.close(third)
         await client.stop()
     }
 
@@ -104,7 +104,7 @@ struct RoomsClientOpeningTests {
         await until { first.rooms.isLoaded }
         let conversation = first.openConversation(try #require(first.rooms[home.roomID]))
         await until { conversation.isVerified }
-        await first.data.conversations.close(conversation)
+        await first.local.conversations.close(conversation)
         _ = await first.enterBackground()
         await first.stop()
         let other = try home.server.makeRoom(by: home.ada.id, with: home.ben.id)

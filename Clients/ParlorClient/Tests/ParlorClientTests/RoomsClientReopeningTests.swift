@@ -33,7 +33,7 @@ struct RoomsClientReopeningTests {
             let first = conversation.items.first { $0.id == conversation.firstUnread }
             #expect(first?.text == "1", "opening \(opening)")
             #expect(conversation.items.last?.text == "120")
-            await client.data.conversations.close(conversation)
+            await client.local.conversations.close(conversation)
             await lookUntil { leaves == opening }
         }
         await client.stop()
@@ -54,7 +54,7 @@ struct RoomsClientReopeningTests {
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
         try home.server.deleteMessage(deleted, in: home.roomID, by: home.ben.id)
         await lookUntil { first.items.count == 61 }
-        await client.data.conversations.close(first)
+        await client.local.conversations.close(first)
         await lookUntil { leaves == 1 }
         let before = pages
         let second = try await opened(client)

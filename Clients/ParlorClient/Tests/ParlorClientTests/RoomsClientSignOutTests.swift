@@ -36,11 +36,11 @@ struct RoomsClientSignOutTests {
         let client = makeClient(http: device)
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        client.data.folder.removeFile = { _ in throw CocoaError(.fileWriteNoPermission) }
+        client.local.folder.removeFile = { _ in throw CocoaError(.fileWriteNoPermission) }
         await #expect(throws: CocoaError.self) { try await client.signOut() }
         let next = try server.makeSession(of: isSamePerson ? ada : ben)
         await tokens.use(next)
-        client.data.folder.removeFile = { try FileManager.default.removeItem(at: $0) }
+        client.local.folder.removeFile = { try FileManager.default.removeItem(at: $0) }
         try await client.signOut()
         #expect(await tokens.session == next)
         await tokens.settleEnding()

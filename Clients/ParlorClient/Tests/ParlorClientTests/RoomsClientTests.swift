@@ -49,10 +49,10 @@ struct RoomsClientTests {
         conversation.send("Hi!")
         await until { conversation.items.last?.state == .stored }
         #expect(server.texts(in: roomID) == ["Hello", "Hi!"])
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
         conversation.send("one screen is still there")
         await until { conversation.items.last?.state == .stored }
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
         await client.stop()
         try await client.signOut()
     }
@@ -65,19 +65,19 @@ struct RoomsClientTests {
         await until { client.connection == .connected && client.rooms.isLoaded }
         let room = try #require(client.rooms[roomID])
         let first = client.openConversation(room)
-        await client.data.conversations.close(first)
+        await client.local.conversations.close(first)
         #expect(!first.isEntered)
 
         let again = client.openConversation(room)
         await until { again.isVerified }
-        async let closed: Void = client.data.conversations.close(again)
+        async let closed: Void = client.local.conversations.close(again)
         await Task.yield()
         let third = client.openConversation(room)
         await closed
         await until { third.isVerified }
         try server.post("Hello", in: roomID, by: ben.id)
         await until { third.items.map(\.text) == ["Hello"] }
-        await client.data.conversations.close(third)
+        await client.local.conversations.close(third)
         #expect(!third.isEntered)
         await client.stop()
     }
@@ -97,7 +97,7 @@ struct RoomsClientTests {
         client.rooms.forget(roomID)
         await lookUntil { !conversation.isEntered }
         #expect(conversation.items.isEmpty)
-        await lookUntil { await client.data.outbox.messages(in: roomID).isEmpty }
+        await lookUntil { await client.local.outbox.messages(in: roomID).isEmpty }
         for name in ["cache", "outbox"] {
             let kept = try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: name).path)
             // The position of the connection is not of a room.
@@ -119,8 +119,8 @@ struct RoomsClientTests {
         let conversation = client.openConversation(room)
         for number in 1...3 { conversation.send("number \(number)") }
         #expect(conversation.items.map(\.state) == [.queued, .queued, .queued])
-        await lookUntil { await client.data.outbox.messages(in: roomID).count >= 3 }
-        await client.data.outbox.stop()
+        await lookUntil { await client.local.outbox.messages(in: roomID).count >= 3 }
+        await client.local.outbox.stop()
         await client.stop()
 
         device.setAirplaneMode(false)
@@ -129,7 +129,7 @@ struct RoomsClientTests {
         await lookUntil { server.texts(in: roomID).count >= 3 }
         #expect(server.texts(in: roomID) == ["number 1", "number 2", "number 3"])
         try await again.signOut()
-        #expect(await again.data.outbox.messages(in: roomID).isEmpty)
+        #expect(await again.local.outbox.messages(in: roomID).isEmpty)
     }
 
     @Test("a start fetches all rooms twice: at once, and after the missed events")
@@ -202,7 +202,7 @@ struct RoomsClientTests {
         await clock.advance(by: .milliseconds(500))
         await clock.advance(by: .milliseconds(100))
         await until { device.requests.contains("messages:mark-read") }
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
         let kept = await MessageCache(files: RoomFiles(folder: folder.appending(path: "cache")), clock: clock).openRoom(
             roomID)
         #expect(kept.map(\.text) == ["4", "5"])

@@ -74,7 +74,7 @@ struct RoomsClientUpkeepTests {
         let room = try #require(client.rooms[home.roomID])
         let first = client.openConversation(room)
         await lookUntil { first.isVerified }
-        await client.data.conversations.close(first)
+        await client.local.conversations.close(first)
         await lookUntil { home.device.requests.contains("room:leave") }
         for number in 1...500 { try home.server.post("\(number)", in: home.roomID, by: home.ben.id) }
         let before = first.version
@@ -98,7 +98,7 @@ struct RoomsClientUpkeepTests {
         let room = try #require(client.rooms[home.roomID])
         let first = client.openConversation(room)
         await lookUntil { first.isVerified }
-        await client.data.conversations.close(first)
+        await client.local.conversations.close(first)
         await lookUntil { home.device.requests.contains("room:leave") }
         let before = pages()
         let lost = try home.server.post("old", in: home.roomID, by: home.ben.id)
@@ -110,7 +110,7 @@ struct RoomsClientUpkeepTests {
             await lookUntil { conversation.isVerified && conversation.items.last?.text == "new" }
             #expect(!conversation.items.contains { $0.text == "old" })
             #expect(conversation.hasOlder)
-            await client.data.conversations.close(conversation)
+            await client.local.conversations.close(conversation)
             await lookUntil { home.device.requests.count { $0 == "room:leave" } > left }
             await TestClock.settle()
         }

@@ -39,7 +39,7 @@ struct ServiceComponent: Component {
         var storage = DatabaseConfiguration()
         storage.priority = S.priority
         storage.crashPoint = node.configuration[.crashAt]
-        // More threads than processors would do no more, and make every other thread wait for its turn.
+        // Most of this work is hashing: beyond one thread for each processor, others only wait longer for their turn.
         let workers = WorkerPool(
             named: "\(S.name.prefix(10))-work", threads: min(2, EventLoopGroup.availableProcessors),
             maxWaiting: maxBlockingCalls)

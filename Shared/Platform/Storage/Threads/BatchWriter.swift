@@ -9,7 +9,7 @@ import Synchronization
 /// A savepoint for each write would take a fifth of a batch's time. As nearly all writes succeed, they have none. If
 /// one fails with an error of the database, or after it has changed something, the batch is undone. It then runs once
 /// more, with savepoints, so that only the failing write is undone. What the writes want to know is loaded before the first
-/// of them, with savepoints before each.
+/// of them or, with savepoints, before each.
 final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     /// Runs a write's body, in the transaction of its batch.
     ///

@@ -139,7 +139,7 @@ struct ParlorAccountTests {
         let account = makeAccount()
         let client = try await signIn(account)
         await until { client.connection == .connected && client.rooms.isLoaded }
-        client.data.folder.removeFile = { _ in throw CocoaError(.fileWriteNoPermission) }
+        client.local.folder.removeFile = { _ in throw CocoaError(.fileWriteNoPermission) }
         await #expect(throws: CocoaError.self) { try await account.signOut() }
         #expect(account.client == nil && account.state.is("signed out"))
     }

@@ -30,7 +30,7 @@ struct BoardMoveTests {
     private var patches: Int { home.device.requests.count { $0 == "PATCH \(path)" } }
 
     private func stored() async throws -> [BoardOperation.Change] {
-        try await client.data.boards.files.read(home.roomID).operations.map(\.change)
+        try await client.local.boards.files.read(home.roomID).operations.map(\.change)
     }
 
     @Test("the positions of a drag are shown at once; after a pause the latest is sent, in one request")

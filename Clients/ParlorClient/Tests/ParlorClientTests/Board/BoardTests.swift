@@ -42,7 +42,7 @@ struct BoardTests {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
         let board = client.openBoard(of: client.openConversation(try #require(client.rooms[roomID])))
-        let conversation = try #require(client.data.conversations[roomID])
+        let conversation = try #require(client.local.conversations[roomID])
         await lookUntil { board.isVerified && conversation.isVerified }
         return Seat(client: client, device: device, board: board)
     }
@@ -127,7 +127,7 @@ struct BoardTests {
         await hers.board.refresh()
         #expect(hers.board.failure != nil)
         let fetches = hers.device.requests.count { $0 == name }
-        await hers.client.data.boards.close(hers.board)
+        await hers.client.local.boards.close(hers.board)
         await clock.advance(by: .seconds(60))
         #expect(hers.device.requests.count { $0 == name } == fetches)
         await hers.client.stop()
@@ -273,7 +273,7 @@ struct BoardTests {
         again.board.resolve(elementID, overwriting: true)
         await lookUntil { his.texts == ["her plan"] }
         await again.board.keepAll()
-        #expect(await again.client.data.boards.files.roomsWithChanges().isEmpty)
+        #expect(await again.client.local.boards.files.roomsWithChanges().isEmpty)
         for seat in [again, his] { await seat.client.stop() }
     }
 

@@ -120,7 +120,7 @@ final class ChaosRun {
 
     private func changeScreen() async {
         if isOpen {
-            await client.data.conversations.close(conversation)
+            await client.local.conversations.close(conversation)
         } else {
             conversation = client.openConversation(room)
         }
@@ -131,7 +131,7 @@ final class ChaosRun {
     private func restart() async {
         // A typed message is not on the disk at once, so this waits for it.
         await lookUntil { conversation.sending.unkept.isEmpty }
-        await client.data.outbox.stop()
+        await client.local.outbox.stop()
         await client.stop()
         client = phone.makeClient(of: ada, folder: folder)
         isOpen = true
@@ -160,7 +160,7 @@ final class ChaosRun {
         }
         guard let kept = answer, await isSettled() else {
             let gap = conversation.timeline.store.firstGap
-            let unsent = await client.data.outbox.messages(in: room.id)
+            let unsent = await client.local.outbox.messages(in: room.id)
             return [
                 """
                 does not come to rest: \(conversation.items.map(\.text)), entered \(conversation.isEntered), \
@@ -182,14 +182,14 @@ final class ChaosRun {
         let expected = typed.filter { own.contains($0) || !deleted.contains($0) }
         if own != expected { faults.append("typed \(expected), the server has \(own)") }
         // The folder is removed after this, so nothing may write to it any more.
-        await client.data.conversations.close(conversation)
-        await client.data.outbox.stop()
+        await client.local.conversations.close(conversation)
+        await client.local.outbox.stop()
         await client.stop()
         return faults
     }
 
     private func isSettled() async -> Bool {
-        await client.data.outbox.messages(in: room.id).isEmpty && conversation.sending.unkept.isEmpty
+        await client.local.outbox.messages(in: room.id).isEmpty && conversation.sending.unkept.isEmpty
             && conversation.isVerified
             && !conversation.isLoading && !conversation.hasOlder && conversation.timeline.store.firstGap == nil
     }

@@ -30,7 +30,7 @@ struct ConversationWireTests {
         func count(_ request: String) -> Int { device.requests.count { $0 == request } }
 
         func leave() async {
-            await client.data.conversations.close(conversation)
+            await client.local.conversations.close(conversation)
             await client.stop()
         }
     }
@@ -59,7 +59,7 @@ struct ConversationWireTests {
         conversation.send("Hello")
         await until { his.conversation.typistIDs.isEmpty && his.conversation.items.count == 1 }
         await type()
-        await hers.client.data.conversations.close(conversation)
+        await hers.client.local.conversations.close(conversation)
         await until { his.conversation.typistIDs.isEmpty }
         let again = hers.client.openConversation(try #require(hers.client.rooms[roomID]))
         await until { again.isVerified }

@@ -20,7 +20,7 @@ struct FailedMessagesTests {
         home.device.setAirplaneMode(true)
         for text in texts { conversation.send(text) }
         await lookUntil { conversation.items.count == texts.count }
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
         #expect(client.rooms.failedRoomIDs.isEmpty)
         home.device.setAirplaneMode(false)
         await client.enterForeground()
@@ -70,7 +70,7 @@ struct FailedMessagesTests {
     @Test("a room that the person has lost has no failure")
     func lost() async throws {
         let client = try await clientWithFailure()
-        await client.data.forget(home.roomID)
+        await client.local.forget(home.roomID)
         await lookUntil { client.rooms.failedRoomIDs.isEmpty }
         await client.stop()
     }

@@ -41,7 +41,7 @@ struct ListOnServerTests {
     func leaving() async throws {
         await start()
         let conversation = try await open()
-        let leaving = Task { await client.data.conversations.close(conversation) }
+        let leaving = Task { await client.local.conversations.close(conversation) }
         // When the event comes, the list has begun to leave the room, but the server has not.
         try server.addElement(in: room, by: bob.id)
         await leaving.value
@@ -88,7 +88,7 @@ struct ListOnServerTests {
         await clock.advance(by: .seconds(5))
         let conversation = client.openConversation(try #require(list[room]))
         #expect(list[room]?.badges.elements == 0)
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
         await clock.wake(.milliseconds(100))
         await until { list[room]?.badges.elements == 1 }
         #expect(!phone.requests.contains("room:join"))
@@ -147,7 +147,7 @@ struct ListOnServerTests {
         try server.addElement(in: room, by: bob.id)
         await clock.advance(by: .seconds(5))
         #expect(shown() == [1, 0])
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
         await client.stop()
     }
 

@@ -57,7 +57,7 @@ struct VisibleRoomTests {
             #expect(shown == [0])
             await lookUntil { unread(client) == 0 }
         }
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
         #expect(await badges(client, for: .seconds(1)) == [0])
         await client.stop()
     }
@@ -94,7 +94,7 @@ struct VisibleRoomTests {
         await lookUntil { badge(client) == 0 }
         try home.server.post("just before the room is closed", in: home.roomID, by: home.ben.id)
         await lookUntil { conversation.items.count == 3 }
-        await client.data.conversations.close(conversation)
+        await client.local.conversations.close(conversation)
         await home.clock.advance(by: .milliseconds(300))
         await lookUntil { badge(client) == 1 }
         await client.stop()

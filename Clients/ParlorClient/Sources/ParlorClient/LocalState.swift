@@ -1,6 +1,6 @@
 /// All that a client has of its person on this device: what is shown, and what waits to be stored or sent.
 @MainActor
-package final class ClientData {
+package final class LocalState {
     /// Where it is stored. Tests replace how it deletes.
     package var folder: PersonFolder
     let rooms: RoomList
