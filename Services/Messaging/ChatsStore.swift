@@ -29,21 +29,21 @@ struct ChatsStore {
         summaries.reserveCapacity(roomIDs.count)
         try connection.query(
             """
-            SELECT messages.id, chats.room_id, messages.seq, messages.sender_id, messages.text, messages.created_at,
-                messages.temp_id, chats.updated_at, coalesce(unread.count, 0)
+            SELECT \(MessagesStore.columns), chats.room_id, chats.updated_at, coalesce(unread.count, 0)
             FROM chats
-            LEFT JOIN unread ON unread.room_id = chats.room_id AND unread.user_id = $2
-            LEFT JOIN messages ON messages.room_id = chats.room_id AND messages.text IS NOT NULL
+            LEFT JOIN unread ON unread.room = chats.number AND unread.user_id = $2
+            LEFT JOIN messages ON messages.room = chats.number AND messages.text IS NOT NULL
                 AND messages.seq = (
                     SELECT seq FROM messages AS shown
-                    WHERE shown.room_id = chats.room_id AND shown.text IS NOT NULL
+                    WHERE shown.room = chats.number AND shown.text IS NOT NULL
                     ORDER BY seq DESC LIMIT 1)
             WHERE chats.room_id IN (SELECT value FROM json_each($1))
             """, SQLValue.list(roomIDs), userID
         ) { row in
-            summaries[row.text(1)] = ChatSummary(
+            let roomID = row.text(6)
+            summaries[roomID] = ChatSummary(
                 updatedAt: row.time(7), unread: row.int(8),
-                lastMessage: row.isNull(0) ? nil : MessagesStore.message(row))
+                lastMessage: row.isNull(0) ? nil : MessagesStore.message(row, in: roomID))
         }
         return summaries
     }
@@ -52,8 +52,12 @@ struct ChatsStore {
     /// person's row in `unread`, which is never deleted.
     func hasReceived(_ userID: String, in roomIDs: [String]) throws -> Bool {
         try connection.exists(
-            "SELECT 1 FROM unread WHERE user_id = $2 AND room_id IN (SELECT value FROM json_each($1)) LIMIT 1",
-            SQLValue.list(roomIDs), userID)
+            """
+            SELECT 1 FROM unread
+            WHERE user_id = $2 AND room IN (
+                SELECT number FROM chats WHERE room_id IN (SELECT value FROM json_each($1)))
+            LIMIT 1
+            """, SQLValue.list(roomIDs), userID)
     }
 
     /// Returns the number of a person's unread messages over all rooms.
@@ -75,19 +79,20 @@ struct ChatsStore {
         var heads = try connection.all(
             """
             SELECT chats.room_id, head.created_at, head.seq, head.id
-            FROM chats JOIN messages AS head ON head.room_id = chats.room_id AND head.text IS NOT NULL
+            FROM chats JOIN messages AS head ON head.room = chats.number AND head.text IS NOT NULL
                 AND head.seq = (
                     SELECT seq FROM messages AS earlier
-                    WHERE earlier.room_id = chats.room_id AND earlier.text IS NOT NULL
+                    WHERE earlier.room = chats.number AND earlier.text IS NOT NULL
                         AND (earlier.created_at < $2 OR (earlier.created_at = $2
                             AND (earlier.seq < $3 OR (earlier.seq = $3 AND earlier.id < $4))))
                     ORDER BY seq DESC LIMIT 1)
             WHERE chats.room_id IN (SELECT value FROM json_each($1))
-            """, SQLValue.list(short.map(\.roomID)), cursor.createdAt.milliseconds, cursor.seq, cursor.messageID
+            """, SQLValue.list(short.map(\.roomID)), cursor.createdAt.milliseconds, cursor.seq,
+            SQLValue.id(cursor.messageID)
         ) {
             ConversationHead(
                 roomID: $0.text(0),
-                cursor: ConversationCursor(createdAt: $0.time(1), seq: $0.int(2), messageID: $0.text(3)))
+                cursor: ConversationCursor(createdAt: $0.time(1), seq: $0.int(2), messageID: $0.id(3)))
         }
         for chat in chats where chat.lastSeq > Self.shortRoom {
             let end = try firstSeq(notBefore: cursor, in: chat)

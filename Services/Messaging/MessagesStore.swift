@@ -10,20 +10,25 @@ struct MessagesStore {
 
     // MARK: Reads
 
-    /// Returns the message that was sent with a `tempId`; nil if there is none, or it is deleted.
-    func sent(as tempID: String, by senderID: String, in roomID: String) throws -> Message? {
+    /// Returns the message of an attempt; nil if there is none, or it is deleted.
+    func sent(by attempt: SendBatch.Attempt) throws -> Message? {
         try connection.first(
             """
             SELECT \(Self.columns) FROM messages
-            WHERE room_id = $1 AND sender_id = $2 AND temp_id = $3 AND text IS NOT NULL
-            """, roomID, senderID, tempID, body: Self.message)
+            WHERE attempt = $1 AND room = (SELECT number FROM chats WHERE room_id = $2) AND sender_id = $3
+                AND temp_id = $4 AND text IS NOT NULL
+            """, attempt.key, attempt.roomID, SQLValue.id(attempt.senderID), attempt.tempID
+        ) { Self.message($0, in: attempt.roomID) }
     }
 
     /// Returns a message's sender; nil if there is no such message in this room, or it is deleted.
     func sender(of messageID: String, in roomID: String) throws -> String? {
         try connection.first(
-            "SELECT sender_id FROM messages WHERE id = $1 AND room_id = $2 AND text IS NOT NULL", messageID, roomID
-        ) { $0.text(0) }
+            """
+            SELECT sender_id FROM messages
+            WHERE id = $1 AND room = (SELECT number FROM chats WHERE room_id = $2) AND text IS NOT NULL
+            """, SQLValue.id(messageID), roomID
+        ) { $0.id(0) }
     }
 
     /// Returns messages before a `seq`, newest first.
@@ -31,9 +36,10 @@ struct MessagesStore {
         try connection.all(
             """
             SELECT \(Self.columns) FROM messages
-            WHERE room_id = $1 AND text IS NOT NULL AND seq < $2
+            WHERE room = (SELECT number FROM chats WHERE room_id = $1) AND text IS NOT NULL AND seq < $2
             ORDER BY seq DESC LIMIT $3
-            """, roomID, seq, count, body: Self.message)
+            """, roomID, seq, count
+        ) { Self.message($0, in: roomID) }
     }
 
     /// Returns messages between two `seq`s, oldest first.
@@ -41,9 +47,10 @@ struct MessagesStore {
         try connection.all(
             """
             SELECT \(Self.columns) FROM messages
-            WHERE room_id = $1 AND text IS NOT NULL AND seq > $2 AND seq < $3
+            WHERE room = (SELECT number FROM chats WHERE room_id = $1) AND text IS NOT NULL AND seq > $2 AND seq < $3
             ORDER BY seq LIMIT $4
-            """, roomID, seq, end, count, body: Self.message)
+            """, roomID, seq, end, count
+        ) { Self.message($0, in: roomID) }
     }
 
     /// Returns those of the ids whose messages exist and were not deleted.
@@ -53,18 +60,20 @@ struct MessagesStore {
         try connection.all(
             """
             SELECT id FROM messages
-            WHERE id IN (SELECT value FROM json_each($1)) AND text IS NOT NULL AND room_id = coalesce($2, room_id)
-            """, SQLValue.list(messageIDs), roomID
-        ) { $0.text(0) }
+            WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND text IS NOT NULL
+                AND room = coalesce((SELECT number FROM chats WHERE room_id = $2), CASE WHEN $2 IS NULL THEN room END)
+            """, SQLValue.ids(messageIDs), roomID
+        ) { $0.id(0) }
     }
 
-    /// Returns messages of all rooms that were not deleted, in the order of their ids.
+    /// Returns messages of all rooms that were not deleted, in the order of their ids as these are stored.
     func messages(after id: String, limit: Int) throws -> [Message] {
         try connection.all(
             """
-            SELECT \(Self.columns) FROM messages
+            SELECT \(Self.columns), (SELECT room_id FROM chats WHERE number = room) FROM messages
             WHERE id > $1 AND text IS NOT NULL ORDER BY id LIMIT $2
-            """, id, limit, body: Self.message)
+            """, SQLValue.id(id), limit
+        ) { Self.message($0, in: $0.text(6)) }
     }
 
     /// Returns receipts by message, in the order of reading.
@@ -73,11 +82,11 @@ struct MessagesStore {
         try connection.query(
             """
             SELECT message_id, user_id, read_at FROM receipts
-            WHERE message_id IN (SELECT value FROM json_each($1))
+            WHERE message_id IN (SELECT unhex(value) FROM json_each($1))
             ORDER BY read_at, user_id
-            """, SQLValue.list(messageIDs)
+            """, SQLValue.ids(messageIDs)
         ) { row in
-            receipts[row.text(0), default: []].append(Receipt(userID: row.text(1), readAt: row.time(2)))
+            receipts[row.id(0), default: []].append(Receipt(userID: row.id(1), readAt: row.time(2)))
         }
         return receipts
     }
@@ -87,12 +96,12 @@ struct MessagesStore {
         var found: [String: Message] = [:]
         try connection.query(
             """
-            SELECT \(Self.columns) FROM messages
-            WHERE id IN (SELECT value FROM json_each($1)) AND text IS NOT NULL AND sender_id <> $2
+            SELECT \(Self.columns), (SELECT room_id FROM chats WHERE number = room) FROM messages
+            WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND text IS NOT NULL AND sender_id <> $2
                 AND NOT EXISTS (SELECT 1 FROM receipts WHERE message_id = messages.id AND user_id = $2)
-            """, SQLValue.list(messageIDs), userID
+            """, SQLValue.ids(messageIDs), SQLValue.id(userID)
         ) { row in
-            let message = Self.message(row)
+            let message = Self.message(row, in: row.text(6))
             found[message.id] = message
         }
         return found
@@ -102,12 +111,14 @@ struct MessagesStore {
 
     /// Deletes a message's text. The row stays.
     func erase(_ messageID: String) throws {
-        try connection.executeLater("UPDATE messages SET text = NULL WHERE id = $1", messageID)
+        try connection.executeLater("UPDATE messages SET text = NULL WHERE id = $1", SQLValue.id(messageID))
     }
 
     /// - Returns: the people who had read it.
     func eraseReceipts(of messageID: String) throws -> [String] {
-        try connection.all("DELETE FROM receipts WHERE message_id = $1 RETURNING user_id", messageID) { $0.text(0) }
+        try connection.all("DELETE FROM receipts WHERE message_id = $1 RETURNING user_id", SQLValue.id(messageID)) {
+            $0.id(0)
+        }
     }
 
     /// - Returns: the ids of messages that are other people's, in this room, and were not read before; oldest
@@ -121,22 +132,24 @@ struct MessagesStore {
             INSERT INTO receipts (message_id, user_id, read_at)
             SELECT messages.id, $3, $4
             FROM json_each($1) AS given CROSS JOIN messages
-            WHERE messages.id = given.value AND messages.room_id = $2 AND messages.sender_id <> $3
-                AND messages.text IS NOT NULL
+            WHERE messages.id = unhex(given.value) AND messages.room = (SELECT number FROM chats WHERE room_id = $2)
+                AND messages.sender_id <> $3 AND messages.text IS NOT NULL
             ON CONFLICT DO NOTHING
             RETURNING message_id
-            """, SQLValue.list(messageIDs), roomID, userID, now.milliseconds
-        ) { $0.text(0) }.sorted()
+            """, SQLValue.ids(messageIDs), roomID, SQLValue.id(userID), now.milliseconds
+        ) { $0.id(0) }.sorted()
     }
 
     // MARK: Columns
 
-    private static let columns = "id, room_id, seq, sender_id, text, created_at, temp_id"
+    static let columns = """
+        messages.id, messages.seq, messages.sender_id, messages.text, messages.created_at, messages.temp_id
+        """
 
     /// Reads a message from `columns`, which come first.
-    static func message(_ row: Row) -> Message {
+    static func message(_ row: Row, in roomID: String) -> Message {
         Message(
-            id: row.text(0), roomID: row.text(1), seq: row.int(2), senderID: row.text(3), text: row.text(4),
-            createdAt: row.time(5), tempID: row.textOrNil(6))
+            id: row.id(0), roomID: roomID, seq: row.int(1), senderID: row.id(2), text: row.text(3),
+            createdAt: row.time(4), tempID: row.idOrNil(5))
     }
 }

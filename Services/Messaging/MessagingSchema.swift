@@ -46,5 +46,122 @@ enum MessagingSchema {
         // room, so it slows no other send.
         Migration(
             version: 3, name: "unread counts by person", sql: "CREATE INDEX unread_by_person ON unread (user_id)"),
+        // Messages refer to their room by its chat's number, ids are in their short form, and `attempt` is a hash, in
+        // place of an index of three texts. Indexes are made when the rows are there, which is ten times as fast.
+        Migration(
+            version: 4, name: "short rows",
+            sql: """
+                ALTER TABLE messages RENAME TO long_messages;
+                ALTER TABLE receipts RENAME TO long_receipts;
+                ALTER TABLE unread RENAME TO long_unread;
+                ALTER TABLE chats RENAME TO long_chats;
+                CREATE TABLE chats (
+                    number INTEGER PRIMARY KEY,
+                    room_id TEXT NOT NULL UNIQUE,
+                    last_seq INTEGER NOT NULL,
+                    updated_at INTEGER NOT NULL
+                );
+                CREATE TABLE messages (
+                    room INTEGER NOT NULL,
+                    seq INTEGER NOT NULL,
+                    id BLOB NOT NULL,
+                    sender_id BLOB NOT NULL,
+                    text TEXT,
+                    created_at INTEGER NOT NULL,
+                    temp_id BLOB,
+                    attempt INTEGER
+                );
+                CREATE TABLE receipts (
+                    message_id BLOB NOT NULL,
+                    user_id BLOB NOT NULL,
+                    read_at INTEGER NOT NULL,
+                    PRIMARY KEY (message_id, user_id)
+                );
+                CREATE TABLE unread (
+                    room INTEGER NOT NULL,
+                    user_id TEXT NOT NULL,
+                    count INTEGER NOT NULL,
+                    PRIMARY KEY (room, user_id)
+                );
+                INSERT INTO chats (number, room_id, last_seq, updated_at)
+                SELECT row_number() OVER (ORDER BY room_id), room_id, max(last_seq), max(updated_at) FROM (
+                    SELECT room_id, last_seq, updated_at FROM long_chats
+                    UNION ALL SELECT DISTINCT room_id, 0, 0 FROM long_messages
+                    UNION ALL SELECT DISTINCT room_id, 0, 0 FROM long_unread) AS known
+                GROUP BY room_id;
+                INSERT INTO unread (room, user_id, count)
+                SELECT number, user_id, count FROM long_unread JOIN chats ON chats.room_id = long_unread.room_id
+                """,
+            convert: LongMessages.shorten),
+        Migration(
+            version: 5, name: "short rows, complete",
+            sql: """
+                DROP TABLE long_messages;
+                DROP TABLE long_receipts;
+                DROP TABLE long_unread;
+                DROP TABLE long_chats;
+                CREATE UNIQUE INDEX messages_by_id ON messages (id);
+                CREATE UNIQUE INDEX messages_shown ON messages (room, seq) WHERE text IS NOT NULL;
+                CREATE INDEX messages_deleted ON messages (room, seq) WHERE text IS NULL;
+                CREATE INDEX messages_by_attempt ON messages (attempt) WHERE attempt IS NOT NULL;
+                CREATE INDEX unread_by_person ON unread (user_id)
+                """),
     ]
+}
+
+/// Messages and receipts as they were stored before version 4 of the schema.
+private enum LongMessages {
+    /// The number of rows that one statement reads.
+    private static let pageLength = 1000
+
+    static func shorten(on connection: any Connection, _ converted: (Int) -> Void) throws {
+        try forEachPage { last in
+            let rows = try connection.all(
+                """
+                SELECT id, room_id, sender_id, temp_id, seq, text, created_at,
+                    (SELECT number FROM chats WHERE chats.room_id = long_messages.room_id)
+                FROM long_messages WHERE id > $1 ORDER BY id LIMIT \(pageLength)
+                """, last ?? ""
+            ) { row in
+                let attempt = row.textOrNil(3).map {
+                    SendBatch.Attempt(roomID: row.text(1), senderID: row.text(2), tempID: $0)
+                }
+                let values: [any SQLConvertible] = [
+                    row.int(7), row.int(4), SQLValue.id(row.text(0)), SQLValue.id(row.text(2)), row.textOrNil(5),
+                    row.int(6), attempt?.tempID, attempt?.key,
+                ]
+                return (id: row.text(0), values: values.map(\.sqlValue))
+            }
+            for row in rows {
+                try connection.executeLater(
+                    """
+                    INSERT INTO messages (room, seq, id, sender_id, text, created_at, temp_id, attempt)
+                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                    """, binding: row.values)
+            }
+            converted(rows.count)
+            return rows.last?.id
+        }
+        try forEachPage { (last: (message: String, user: String)?) in
+            let rows = try connection.all(
+                """
+                SELECT message_id, user_id, read_at FROM long_receipts
+                WHERE (message_id, user_id) > ($1, $2) ORDER BY message_id, user_id LIMIT \(pageLength)
+                """, last?.message ?? "", last?.user ?? ""
+            ) { ($0.text(0), $0.text(1), $0.int(2)) }
+            for (message, user, time) in rows {
+                try connection.executeLater(
+                    "INSERT INTO receipts (message_id, user_id, read_at) VALUES ($1, $2, $3)", SQLValue.id(message),
+                    SQLValue.id(user), time)
+            }
+            converted(rows.count)
+            return rows.last.map { ($0.0, $0.1) }
+        }
+    }
+
+    /// Calls the body with the last key of the page before, until there is none.
+    private static func forEachPage<Key>(_ body: (Key?) throws -> Key?) rethrows {
+        var last = try body(nil)
+        while last != nil { last = try body(last) }
+    }
 }

@@ -1,4 +1,5 @@
 import ParlorContracts
+import ParlorSecurity
 import ParlorServiceKit
 import ParlorStorage
 
@@ -22,19 +23,26 @@ final class SendBatch: PendingChanges {
     struct Attempt: Sendable, Hashable {
         let roomID: String
         let senderID: String
-        let tempID: String
-        /// Two texts may be equal to Swift and not to the database, which compares bytes.
-        private let bytes: [UInt8]
+        /// The `tempId` as it is stored. Two texts may be equal to Swift and not to the database, which compares bytes.
+        let tempID: SQLValue
+        /// A hash of all three, under which a message is found. Others may have the same. As people choose their
+        /// `tempId`s, it is one for which they find no more of them.
+        let key: Int
 
         init(roomID: String, senderID: String, tempID: String) {
             self.roomID = roomID
             self.senderID = senderID
-            self.tempID = tempID
-            bytes = Array(tempID.utf8)
+            self.tempID = .id(tempID)
+            let text = [roomID, senderID, tempID].map { Array($0.utf8) }.joined(separator: [0])
+            key = SHA256.hash(Array(text)).prefix(8).reduce(0) { $0 << 8 | Int($1) }
         }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(key) }
     }
 
     fileprivate struct Chat {
+        /// The number of a room that ever had a message.
+        var number: Int?
         var lastSeq = 0
         var updatedAt = Timestamp(milliseconds: 0)
         /// The stored counts of those who have one, of the readers.
@@ -49,6 +57,8 @@ final class SendBatch: PendingChanges {
     private var chats: [String: Chat] = [:]
     /// The attempts that were sent.
     private var sent: Set<Attempt> = []
+    /// The highest number of a chat.
+    private var lastNumber = 0
 
     init() {}
 
@@ -57,16 +67,16 @@ final class SendBatch: PendingChanges {
         for key in keys {
             if chats[key.roomID] == nil {
                 chats[key.roomID] = Chat()
-                try store.findChat(key.roomID) { [self] in
-                    chats[key.roomID]?.lastSeq = $0
-                    chats[key.roomID]?.updatedAt = $1
-                }
+                try store.findChat(key.roomID) { [self] in chats[key.roomID] = $0 }
             }
-            if let attempt = key.attempt { try store.find(attempt) { [self] in sent.insert(attempt) } }
+            if let attempt = key.attempt {
+                try store.find(attempt) { [self] in if $0 == chats[key.roomID]?.number { sent.insert(attempt) } }
+            }
             for reader in key.readers {
                 try store.findUnread(of: reader, in: key.roomID) { [self] in chats[key.roomID]?.unread[reader] = $0 }
             }
         }
+        try store.findLastNumber { [self] in lastNumber = $0 }
     }
 
     /// Returns the room's next `seq`, for a message that is inserted now, and a time that is not before the
@@ -80,11 +90,12 @@ final class SendBatch: PendingChanges {
     ///
     /// - Returns: false, with nothing done, if its sender has used its `tempId` in this room before.
     func insert(
-        _ message: Message, unreadBy readers: some Sequence<String>, on connection: any Connection
+        _ message: Message, _ attempt: Attempt?, unreadBy readers: some Sequence<String>, on connection: any Connection
     ) throws -> Bool {
-        if let attempt = message.attempt, !sent.insert(attempt).inserted { return false }
+        if let attempt, !sent.insert(attempt).inserted { return false }
         precondition(message.seq == chat(of: message.roomID).lastSeq + 1, "the seq that nextSeq returned")
-        try SendsStore(connection).insert(message)
+        let store = SendsStore(connection)
+        try store.insert(message, attempt, in: try number(of: message.roomID, store))
         change(message.roomID) { chat in
             chat.isChanged = true
             chat.lastSeq = message.seq
@@ -116,6 +127,16 @@ final class SendBatch: PendingChanges {
         }
     }
 
+    /// Returns a room's number. A new one is written at once, so that later writes of the batch find the room by its id.
+    private func number(of roomID: String, _ store: SendsStore) throws -> Int {
+        let (chat, next) = (chat(of: roomID), lastNumber + 1)
+        if let number = chat.number { return number }
+        try store.setChat(next, of: roomID, to: chat)
+        lastNumber = next
+        chats[roomID]?.number = next
+        return next
+    }
+
     private func chat(of roomID: String) -> Chat {
         guard let chat = chats[roomID] else { preconditionFailure("a write changes a room that it did not ask for") }
         return chat
@@ -132,17 +153,17 @@ final class SendBatch: PendingChanges {
     func write(on connection: any Connection) throws(StorageError) {
         let store = SendsStore(connection)
         for (roomID, chat) in chats {
-            if chat.isChanged { try store.setChat(roomID, lastSeq: chat.lastSeq, updatedAt: chat.updatedAt) }
-            for (userID, count) in chat.changes { try store.addUnread(count, of: userID, in: roomID) }
+            guard let number = chat.number else { continue }
+            if chat.isChanged { try store.setChat(number, of: roomID, to: chat) }
+            for (userID, count) in chat.changes { try store.addUnread(count, of: userID, in: number) }
         }
     }
 }
 
 extension WantedKey {
     /// What a send needs to know.
-    static func send(in roomID: String, by senderID: String, as tempID: String?) -> WantedKey {
-        let attempt = tempID.map { SendBatch.Attempt(roomID: roomID, senderID: senderID, tempID: $0) }
-        return WantedKey(SendBatch.Key(roomID: roomID, attempt: attempt), of: SendBatch.self)
+    static func send(in roomID: String, _ attempt: SendBatch.Attempt?) -> WantedKey {
+        WantedKey(SendBatch.Key(roomID: roomID, attempt: attempt), of: SendBatch.self)
     }
 
     /// What a write needs to know that makes the unread messages of these people fewer.
@@ -151,66 +172,73 @@ extension WantedKey {
     }
 }
 
-extension Message {
-    fileprivate var attempt: SendBatch.Attempt? {
-        tempID.map { SendBatch.Attempt(roomID: roomID, senderID: senderID, tempID: $0) }
-    }
-}
-
 /// The SQL of `SendBatch`, in the transaction of a connection; `parlor-bench` measures the databases with its statements.
 package struct SendsStore {
-    let connection: any Connection
+    private let connection: any Connection
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// Finds a room's last `seq` and the time of its last change, if it ever had a message.
+    /// Finds a room's chat, if it ever had a message.
     fileprivate func findChat(
-        _ roomID: String, _ body: @escaping (Int, Timestamp) -> Void
+        _ roomID: String, _ body: @escaping (SendBatch.Chat) -> Void
     ) throws(StorageError) {
-        try connection.queryLater(Self.findChat, roomID) { body($0.int(0), $0.time(1)) }
+        try connection.queryLater(Self.findChat, roomID) {
+            body(SendBatch.Chat(number: $0.int(0), lastSeq: $0.int(1), updatedAt: $0.time(2)))
+        }
     }
 
-    /// Finds out whether something was sent with this key, also if it was deleted since.
-    fileprivate func find(_ attempt: SendBatch.Attempt, _ body: @escaping () -> Void) throws(StorageError) {
-        try connection.queryLater(Self.findAttempt, attempt.roomID, attempt.senderID, attempt.tempID) { _ in body() }
+    fileprivate func findLastNumber(_ body: @escaping (Int) -> Void) throws(StorageError) {
+        try connection.queryLater(Self.findLastNumber) { body($0.int(0)) }
+    }
+
+    /// Finds the rooms in which something was sent with this key, also if it was deleted since.
+    fileprivate func find(_ attempt: SendBatch.Attempt, _ body: @escaping (Int) -> Void) throws(StorageError) {
+        try connection.queryLater(Self.findAttempt, attempt.key, SQLValue.id(attempt.senderID), attempt.tempID) {
+            body($0.int(0))
+        }
     }
 
     fileprivate func findUnread(
         of userID: String, in roomID: String, _ body: @escaping (Int) -> Void
     ) throws(StorageError) {
-        try connection.queryLater("SELECT count FROM unread WHERE room_id = $1 AND user_id = $2", roomID, userID) {
-            body($0.int(0))
-        }
+        try connection.queryLater(
+            """
+            SELECT count FROM unread WHERE room = (SELECT number FROM chats WHERE room_id = $1) AND user_id = $2
+            """, roomID, userID
+        ) { body($0.int(0)) }
     }
 
-    func insert(_ message: Message) throws(StorageError) {
+    fileprivate func insert(
+        _ message: Message, _ attempt: SendBatch.Attempt?, in room: Int
+    ) throws(StorageError) {
         try connection.executeLater(
-            Self.insertMessage, message.id, message.roomID, message.seq, message.senderID, message.text,
-            message.createdAt.milliseconds, message.tempID)
+            Self.insertMessage, room, message.seq, SQLValue.id(message.id), SQLValue.id(message.senderID), message.text,
+            message.createdAt.milliseconds, attempt?.tempID, attempt?.key)
     }
 
-    func setChat(_ roomID: String, lastSeq: Int, updatedAt: Timestamp) throws(StorageError) {
-        try connection.executeLater(Self.writeChat, roomID, lastSeq, updatedAt.milliseconds)
+    fileprivate func setChat(_ number: Int, of roomID: String, to chat: SendBatch.Chat) throws(StorageError) {
+        try connection.executeLater(Self.writeChat, number, roomID, chat.lastSeq, chat.updatedAt.milliseconds)
     }
 
-    func addUnread(_ count: Int, of userID: String, in roomID: String) throws(StorageError) {
-        try connection.executeLater(Self.writeUnread, roomID, userID, count)
+    fileprivate func addUnread(_ count: Int, of userID: String, in room: Int) throws(StorageError) {
+        try connection.executeLater(Self.writeUnread, room, userID, count)
     }
 
-    package static let findChat = "SELECT last_seq, updated_at FROM chats WHERE room_id = $1"
+    package static let findChat = "SELECT number, last_seq, updated_at FROM chats WHERE room_id = $1"
+    package static let findLastNumber = "SELECT coalesce(max(number), 0) FROM chats"
     package static let findAttempt = """
-        SELECT 1 FROM messages WHERE room_id = $1 AND sender_id = $2 AND temp_id = $3
+        SELECT room FROM messages WHERE attempt = $1 AND sender_id = $2 AND temp_id = $3
         """
     package static let insertMessage = """
-        INSERT INTO messages (id, room_id, seq, sender_id, text, created_at, temp_id)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        INSERT INTO messages (room, seq, id, sender_id, text, created_at, temp_id, attempt)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """
     package static let writeChat = """
-        INSERT INTO chats (room_id, last_seq, updated_at) VALUES ($1, $2, $3)
-        ON CONFLICT (room_id) DO UPDATE SET last_seq = $2, updated_at = $3
+        INSERT INTO chats (number, room_id, last_seq, updated_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (number) DO UPDATE SET last_seq = $3, updated_at = $4
         """
     package static let writeUnread = """
-        INSERT INTO unread (room_id, user_id, count) VALUES ($1, $2, $3)
-        ON CONFLICT (room_id, user_id) DO UPDATE SET count = unread.count + $3
+        INSERT INTO unread (room, user_id, count) VALUES ($1, $2, $3)
+        ON CONFLICT (room, user_id) DO UPDATE SET count = unread.count + $3
         """
 }

@@ -21,8 +21,9 @@ extension Messaging {
     func send(_ request: RoomRequest) async throws -> Reply {
         let (text, tempID) = try Self.newMessage.read(request.fields)
         let (room, sender) = (request.room, request.caller.userID)
+        let attempt = tempID.map { SendBatch.Attempt(roomID: room.roomID, senderID: sender, tempID: $0) }
         let reply: Reply? = try await database.write(
-            holding: 2 * text.utf8.count + 1024, wanting: .send(in: room.roomID, by: sender, as: tempID)
+            holding: 2 * text.utf8.count + 1024, wanting: .send(in: room.roomID, attempt)
         ) { connection in
             let (sends, now) = (connection.pending(SendBatch.self), clock.now())
             let next = sends.nextSeq(in: room.roomID, at: now)
@@ -30,8 +31,8 @@ extension Messaging {
                 id: ids.next(at: next.at.milliseconds), roomID: room.roomID, seq: next.seq, senderID: sender,
                 text: text, createdAt: next.at, tempID: tempID)
             let readers = room.participants.lazy.map(\.userID).filter { $0 != sender }
-            guard try sends.insert(message, unreadBy: readers, on: connection) else {
-                return try Self.repeated(tempID, by: sender, in: room, on: connection)
+            guard try sends.insert(message, attempt, unreadBy: readers, on: connection) else {
+                return try Self.repeated(attempt, in: room, on: connection)
             }
             let json = message.json(in: room)
             let entry = try request.emit(
@@ -51,12 +52,10 @@ extension Messaging {
     ///
     /// - Returns: nil if the message is deleted.
     private static func repeated(
-        _ tempID: String?, by sender: String, in room: Membership, on connection: any Connection
+        _ attempt: SendBatch.Attempt?, in room: Membership, on connection: any Connection
     ) throws -> Reply? {
         let messages = MessagesStore(connection)
-        guard let message = try tempID.flatMap({ try messages.sent(as: $0, by: sender, in: room.roomID) }) else {
-            return nil
-        }
+        guard let message = try attempt.flatMap({ try messages.sent(by: $0) }) else { return nil }
         let receipts = try messages.receipts(of: [message.id])[message.id] ?? []
         // The first answer may have been lost before its event was sent: this one waits for the event too.
         let head = MessagingService.position(try EventLog.head(on: connection))

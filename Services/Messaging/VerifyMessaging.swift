@@ -13,12 +13,12 @@ extension MessagingService: Verifiable {
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Discrepancy] {
         let counts = CountsStore(connection)
+        guard let chat = try ChatsStore(connection).chats(of: [roomID]).first else { return [] }
         let (shown, deleted) = try (counts.tally(of: roomID, .shown), counts.tally(of: roomID, .deleted))
         let all = Tally(
             count: shown.count + deleted.count, lastSeq: max(shown.lastSeq, deleted.lastSeq),
             lastAt: max(shown.lastAt, deleted.lastAt))
-        var differences = chatDifferences(
-            try ChatsStore(connection).chats(of: [roomID]).first, all, hasDeletions: deleted.count > 0, roomID)
+        var differences = chatDifferences(chat, all, hasDeletions: deleted.count > 0, roomID)
         if all.count != all.lastSeq {
             differences.append(Discrepancy("messages up to seq \(all.lastSeq)", kept: all.count, counted: all.lastSeq))
         }
@@ -37,17 +37,21 @@ extension MessagingService: Verifiable {
     /// Returns the differences of a chat. Rows do not contain the time of a deletion: after one, the room's
     /// time may be any that is not before the last message.
     private static func chatDifferences(
-        _ chat: Chat?, _ rows: Tally, hasDeletions: Bool, _ roomID: String
+        _ chat: Chat, _ rows: Tally, hasDeletions: Bool, _ roomID: String
     ) -> [Discrepancy] {
-        let repair: (any Connection) throws -> Void = {
-            let counts = CountsStore($0)
-            if rows.count == 0 { try counts.removeChat(roomID) } else { try counts.setChat(roomID, to: rows) }
-        }
         var differences: [Discrepancy] = []
-        if (chat?.lastSeq ?? 0) != rows.lastSeq || (chat != nil && rows.count == 0) {
-            differences.append(Discrepancy("last seq", kept: chat?.lastSeq, counted: rows.lastSeq, repair: repair))
+        if rows.count == 0 || chat.lastSeq != rows.lastSeq {
+            differences.append(
+                Discrepancy("last seq", kept: chat.lastSeq, counted: rows.lastSeq) {
+                    let counts = CountsStore($0)
+                    if rows.count == 0 {
+                        try counts.removeChat(roomID)
+                    } else {
+                        try counts.setLastSeq(rows.lastSeq, of: roomID)
+                    }
+                })
         }
-        if let chat, rows.count > 0, hasDeletions ? chat.updatedAt < rows.lastAt : chat.updatedAt != rows.lastAt {
+        if rows.count > 0, hasDeletions ? chat.updatedAt < rows.lastAt : chat.updatedAt != rows.lastAt {
             let counted = "\(hasDeletions ? "no earlier than " : "")\(rows.lastAt.iso)"
             differences.append(
                 Discrepancy("time of the last change", kept: chat.updatedAt.iso, counted: counted) {

@@ -23,6 +23,8 @@ public struct DatabaseConfiguration: Sendable {
     public var idleTimeoutMilliseconds = 5000
     /// The limit of the file's pages; nil for as many as the disk has. SQLite only.
     public var maxPages: Int?
+    /// Called while a migration converts rows, with the number of those that it has converted.
+    public var onConversion: @Sendable (Int) -> Void = { _ in }
     /// The point at which the process kills itself. For `parlor-drill` and tests only (`CRASH_AT`).
     public var crashPoint: CrashPoint?
 

@@ -39,7 +39,7 @@ public struct Row {
 
     public func jsonOrNil(_ column: Int) -> JSONValue? { isNull(column) ? nil : json(column) }
 
-    private func requireValue(_ column: Int) {
+    func requireValue(_ column: Int) {
         precondition(!source.isNull(column), "column \(column) is NULL, or there is none")
     }
 }

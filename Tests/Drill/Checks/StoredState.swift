@@ -93,19 +93,22 @@ struct StoredState: Sendable {
     private mutating func readMessaging(_ database: any Database) async throws {
         messages = try await database.read { connection in
             try connection.all(
-                "SELECT id, room_id, seq, sender_id, text IS NULL, temp_id FROM messages ORDER BY room_id, seq"
+                """
+                SELECT id, room_id, seq, sender_id, text IS NULL, temp_id
+                FROM messages JOIN chats ON chats.number = messages.room ORDER BY room_id, seq
+                """
             ) {
                 Message(
-                    id: $0.text(0), roomID: $0.text(1), seq: $0.int(2), senderID: $0.text(3), isDeleted: $0.bool(4),
-                    tempID: $0.textOrNil(5))
+                    id: $0.id(0), roomID: $0.text(1), seq: $0.int(2), senderID: $0.id(3), isDeleted: $0.bool(4),
+                    tempID: $0.idOrNil(5))
             }
         }
-        for (message, reader) in try await Self.pairs("SELECT message_id, user_id, 0 FROM receipts", of: database).keys
-            .map({ ($0.a, $0.b) })
-        {
-            receipts[message, default: []].insert(reader)
+        let reads = try await database.read { connection in
+            try connection.all("SELECT message_id, user_id FROM receipts") { ($0.id(0), $0.id(1)) }
         }
-        unread = try await Self.pairs("SELECT room_id, user_id, count FROM unread", of: database)
+        for (message, reader) in reads { receipts[message, default: []].insert(reader) }
+        unread = try await Self.pairs(
+            "SELECT room_id, user_id, count FROM unread JOIN chats ON chats.number = unread.room", of: database)
         for entry in try await Self.entries(of: database) {
             for emission in entry.emissions where emission.audience == .room {
                 chats[entry.roomID, default: []].append(EventKey(emission.event.utf8, emission.data))

@@ -38,20 +38,23 @@ struct PastMessages {
         let start = begin + count
         try database.write { connection in
             try connection.execute(
-                "INSERT INTO chats (room_id, last_seq, updated_at) VALUES ($1, 0, $2) ON CONFLICT DO NOTHING", room,
-                start)
+                """
+                INSERT INTO chats (number, room_id, last_seq, updated_at)
+                SELECT coalesce(max(number), 0) + 1, $1, 0, $2 FROM chats WHERE true ON CONFLICT DO NOTHING
+                """, room, start)
             try connection.execute(
                 """
                 WITH RECURSIVE past (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM past WHERE n < $1)
-                INSERT INTO messages (id, room_id, seq, sender_id, text, created_at, temp_id)
-                SELECT printf('%08x-%04x-7000-8000-%012x', ($2 + n) >> 16, ($2 + n) & 65535, $2 + n),
-                    room_id, last_seq + n, $4, $5, $2 + n, NULL
+                INSERT INTO messages (room, seq, id, sender_id, text, created_at)
+                SELECT number, last_seq + n,
+                    unhex(printf('%08x%04x70008000%012x', ($2 + n) >> 16, ($2 + n) & 65535, $2 + n)), $4, $5, $2 + n
                 FROM past CROSS JOIN chats WHERE room_id = $3
-                """, batch, start, room, sender.id, Self.text)
+                """, batch, start, room, SQLValue.id(sender.id), Self.text)
             try connection.execute(
                 "UPDATE chats SET last_seq = last_seq + $2, updated_at = $3 WHERE room_id = $1", room, batch,
                 start + batch)
-            try connection.execute(SendsStore.writeUnread, room, other.id, batch)
+            let number = try connection.first(SendsStore.findChat, room) { $0.int(0) }
+            try connection.execute(SendsStore.writeUnread, number, other.id, batch)
         }
         count += batch
     }

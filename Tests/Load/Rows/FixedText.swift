@@ -29,17 +29,20 @@ final class FixedText {
 /// The texts of sends, as long as real ones.
 struct SendTexts {
     let rooms: [FixedText]
-    /// Two people for each room.
+    /// The one who reads each room.
     let people: [FixedText]
-    let messageID = FixedText("message", padded: 36)
+    /// The short forms of ids.
+    let messageID = FixedText("m", padded: 16)
+    let tempID = FixedText("t", padded: 16)
+    let senderID = FixedText("s", padded: 16)
+
     let requestID = FixedText("request", padded: 16)
-    let tempID = FixedText("temp", padded: 36)
     let text = FixedText("text", padded: 78)
     let participants = FixedText("participants", padded: 79)
     let emissions = FixedText("emissions", padded: 1070)
 
     init(rooms count: Int) {
         rooms = (0..<count).map { FixedText("room", padded: 36, $0) }
-        people = (0..<2 * count).map { FixedText("person", padded: 36, $0) }
+        people = (0..<count).map { FixedText("person", padded: 36, $0) }
     }
 }

@@ -60,31 +60,35 @@ struct PostgresAlone {
             connection.send("BEGIN ISOLATION LEVEL READ COMMITTED")
             connection.send("SELECT pg_advisory_xact_lock(1)")
             connection.send(TransactionRecord.findHead)
-            for room in used { connection.send(SendsStore.findChat, [texts.rooms[room]]) }
+            for room in used { connection.send(SendsStore.findChat, [texts.rooms[room]], column: 1) }
             for number in numbers {
-                let index = prepare(number)
-                connection.send(SendsStore.findAttempt, [texts.rooms[index], texts.people[2 * index], texts.tempID])
+                let attempt = prepare(number).attempt
+                connection.send(SendsStore.findAttempt, [attempt, texts.senderID, texts.tempID])
             }
+            connection.send(SendsStore.findLastNumber)
             let found = try connection.flush()
             var seq = found[2]
             var lastSeqs = Dictionary(uniqueKeysWithValues: zip(used, found[3..<3 + used.count]))
             for number in numbers {
                 seq += 1
-                let index = prepare(number)
-                let (room, sender) = (texts.rooms[index], texts.people[2 * index])
+                let (index, attempt) = prepare(number)
                 for id in [texts.messageID, texts.requestID] { id.end(with: seq) }
                 lastSeqs[index, default: 0] += 1
                 let (at, lastSeq) = (Self.number(seq), Self.number(lastSeqs[index] ?? 0))
                 connection.send(
-                    SendsStore.insertMessage, [texts.messageID, room, lastSeq, sender, texts.text, at, texts.tempID])
+                    SendsStore.insertMessage,
+                    [
+                        Self.number(index + 1), lastSeq, texts.messageID, texts.senderID, texts.text, at, texts.tempID,
+                        attempt,
+                    ])
                 connection.send(
-                    EventLog.insertEntry, [at, at, room, texts.participants, texts.emissions, texts.requestID])
+                    EventLog.insertEntry,
+                    [at, at, texts.rooms[index], texts.participants, texts.emissions, texts.requestID])
             }
             for index in used {
-                let lastSeq = Self.number(lastSeqs[index] ?? 0)
-                connection.send(SendsStore.writeChat, [texts.rooms[index], lastSeq, Self.number(seq)])
-                connection.send(
-                    SendsStore.writeUnread, [texts.rooms[index], texts.people[2 * index + 1], Self.number(1)])
+                let (room, lastSeq) = (Self.number(index + 1), Self.number(lastSeqs[index] ?? 0))
+                connection.send(SendsStore.writeChat, [room, texts.rooms[index], lastSeq, Self.number(seq)])
+                connection.send(SendsStore.writeUnread, [room, texts.people[index], Self.number(1)])
             }
             connection.send("COMMIT")
             _ = try connection.flush()
@@ -92,10 +96,11 @@ struct PostgresAlone {
 
         /// Sets the `tempId` of a send, in no order, like clients' own.
         ///
-        /// - Returns: the index of its room.
-        private func prepare(_ number: Int) -> Int {
-            texts.tempID.end(with: ((began &+ number) &* 6_364_136_223_846_793_005) & Int.max)
-            return number * 7919 % texts.rooms.count
+        /// - Returns: the index of its room, and the key of its attempt.
+        private func prepare(_ number: Int) -> (index: Int, attempt: FixedText) {
+            let attempt = ((began &+ number) &* 6_364_136_223_846_793_005) & Int.max
+            texts.tempID.end(with: attempt)
+            return (number * 7919 % texts.rooms.count, Self.number(attempt))
         }
 
         private static func number(_ value: Int) -> FixedText { FixedText(padded: 19, value) }
@@ -106,8 +111,8 @@ struct PostgresAlone {
 private final class PlainPostgres {
     private let handle: OpaquePointer?
     private var names: [String: String] = [:]
-    /// For each result that is due, whether it is that of a statement.
-    private var due: [Bool] = []
+    /// For each result that is due the column that is read; nil for one that is not of a statement.
+    private var due: [Int32?] = []
 
     init(_ address: String, schema: String) throws(ClientError) {
         handle = "dbname".withCString { name in
@@ -121,31 +126,31 @@ private final class PlainPostgres {
 
     deinit { PQfinish(handle) }
 
-    func send(_ sql: String, _ parameters: [FixedText] = []) {
+    func send(_ sql: String, _ parameters: [FixedText] = [], column: Int32 = 0) {
         if names[sql] == nil {
             names[sql] = "s\(names.count)"
             _ = PQsendPrepare(handle, names[sql], sql, 0, nil)
-            due.append(false)
+            due.append(nil)
         }
         _ = PQsendQueryPrepared(
             handle, names[sql], Int32(parameters.count), parameters.map { UnsafePointer($0.start) }, nil, nil, 0)
-        due.append(true)
+        due.append(column)
     }
 
     /// Waits for the results.
     ///
-    /// - Returns: for each statement the number in the first column of its first row; 0 if there is none.
+    /// - Returns: for each statement the number in the column of its first row; 0 if there is none.
     func flush() throws(ClientError) -> [Int] {
         _ = PQpipelineSync(handle)
         var numbers: [Int] = []
-        for isStatement in due {
+        for column in due {
             let result = PQgetResult(handle)
             defer { PQclear(result) }
             guard [PGRES_COMMAND_OK, PGRES_TUPLES_OK].contains(PQresultStatus(result)) else {
                 throw ClientError("PostgreSQL fails: \(String(cString: PQresultErrorMessage(result)))")
             }
-            if isStatement {
-                numbers.append(PQntuples(result) > 0 ? Int(String(cString: PQgetvalue(result, 0, 0))) ?? 0 : 0)
+            if let column {
+                numbers.append(PQntuples(result) > 0 ? Int(String(cString: PQgetvalue(result, 0, column))) ?? 0 : 0)
             }
             PQclear(PQgetResult(handle))
         }

@@ -59,13 +59,15 @@ struct SQLiteAlone {
 
     /// Messaging's own statements, with bindings of equal length.
     private final class Statements {
-        private let findChat, findAttempt, writeChat, message, unread, head, entry, begin, commit: PlainSQLite.Statement
+        private let findChat, findLastNumber, findAttempt, writeChat, message, unread, head, entry, begin,
+            commit: PlainSQLite.Statement
         private let texts = SendTexts(rooms: SQLiteAlone.rooms)
         /// The start in milliseconds since 1970.
         private let began = time(nil) * 1000
 
         init(_ connection: PlainSQLite) throws(ClientError) {
             findChat = try connection.prepare(SendsStore.findChat)
+            findLastNumber = try connection.prepare(SendsStore.findLastNumber)
             findAttempt = try connection.prepare(SendsStore.findAttempt)
             writeChat = try connection.prepare(SendsStore.writeChat)
             message = try connection.prepare(SendsStore.insertMessage)
@@ -80,28 +82,35 @@ struct SQLiteAlone {
         func send(_ count: Int, from first: Int) throws(ClientError) {
             try begin.run()
             var seq = try head.run()
+            try findLastNumber.run()
             /// The last seq and the number of sent messages of each room.
             var chats = texts.rooms.map { _ in (lastSeq: 0, sent: 0) }
             for number in first..<first + count {
                 seq += 1
                 let (at, index) = (began + number, number * 7919 % texts.rooms.count)
-                let (room, sender) = (texts.rooms[index], texts.people[2 * index])
                 for id in [texts.messageID, texts.requestID] { id.end(with: seq) }
                 // In no order, like clients' own.
-                texts.tempID.end(with: (seq &* 6_364_136_223_846_793_005) & Int.max)
-                try findAttempt.bind(room, at: 1).bind(sender, at: 2).bind(texts.tempID, at: 3).run()
-                if chats[index].sent == 0 { chats[index].lastSeq = try findChat.bind(room, at: 1).run() }
+                let attempt = (seq &* 6_364_136_223_846_793_005) & Int.max
+                texts.tempID.end(with: attempt)
+                try findAttempt.bind(attempt, at: 1).bind(bytes: texts.senderID, at: 2).bind(bytes: texts.tempID, at: 3)
+                    .run()
+                if chats[index].sent == 0 {
+                    chats[index].lastSeq = try findChat.bind(texts.rooms[index], at: 1).run(column: 1)
+                }
                 chats[index].lastSeq += 1
                 chats[index].sent += 1
-                try message.bind(texts.messageID, at: 1).bind(room, at: 2).bind(chats[index].lastSeq, at: 3)
-                    .bind(sender, at: 4).bind(texts.text, at: 5).bind(at, at: 6).bind(texts.tempID, at: 7).run()
-                try entry.bind(seq, at: 1).bind(at, at: 2).bind(room, at: 3).bind(texts.participants, at: 4)
-                    .bind(texts.emissions, at: 5).bind(texts.requestID, at: 6).run()
+                try message.bind(index + 1, at: 1).bind(chats[index].lastSeq, at: 2).bind(bytes: texts.messageID, at: 3)
+                    .bind(bytes: texts.senderID, at: 4).bind(texts.text, at: 5).bind(at, at: 6)
+                    .bind(bytes: texts.tempID, at: 7).bind(attempt, at: 8).run()
+                try entry.bind(seq, at: 1).bind(at, at: 2).bind(texts.rooms[index], at: 3).bind(
+                    texts.participants, at: 4
+                )
+                .bind(texts.emissions, at: 5).bind(texts.requestID, at: 6).run()
             }
             for (index, chat) in chats.enumerated() where chat.sent > 0 {
-                let (room, other) = (texts.rooms[index], texts.people[2 * index + 1])
-                try writeChat.bind(room, at: 1).bind(chat.lastSeq, at: 2).bind(began + first + count, at: 3).run()
-                try unread.bind(room, at: 1).bind(other, at: 2).bind(chat.sent, at: 3).run()
+                try writeChat.bind(index + 1, at: 1).bind(texts.rooms[index], at: 2).bind(chat.lastSeq, at: 3)
+                    .bind(began + first + count, at: 4).run()
+                try unread.bind(index + 1, at: 1).bind(texts.people[index], at: 2).bind(chat.sent, at: 3).run()
             }
             try commit.run()
         }
@@ -154,20 +163,25 @@ private final class PlainSQLite {
             return self
         }
 
+        func bind(bytes: FixedText, at index: Int32) -> Statement {
+            sqlite3_bind_blob(handle, index, bytes.start, Int32(bytes.count), nil)
+            return self
+        }
+
         func bind(_ number: Int, at index: Int32) -> Statement {
             sqlite3_bind_int64(handle, index, Int64(number))
             return self
         }
 
-        /// - Returns: the first column of the first row; 0 if there is none.
+        /// - Returns: a number of the first row; 0 if there is none.
         @discardableResult
-        func run() throws(ClientError) -> Int {
+        func run(column: Int32 = 0) throws(ClientError) -> Int {
             defer { sqlite3_reset(handle) }
             let code = sqlite3_step(handle)
             guard code == SQLITE_ROW || code == SQLITE_DONE else {
                 throw ClientError("SQLite fails: \(String(cString: sqlite3_errmsg(sqlite3_db_handle(handle))))")
             }
-            return code == SQLITE_ROW ? Int(sqlite3_column_int64(handle, 0)) : 0
+            return code == SQLITE_ROW ? Int(sqlite3_column_int64(handle, column)) : 0
         }
     }
 }

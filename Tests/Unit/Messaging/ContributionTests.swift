@@ -76,16 +76,19 @@ struct ContributionTests {
                 }
             }
             let counts = try await harness.database.read { connection in
-                try connection.all(
-                    """
-                    SELECT count, (
+                let kept = try connection.all("SELECT room, user_id, count FROM unread") {
+                    (room: $0.int(0), person: $0.text(1), count: $0.int(2))
+                }
+                return try kept.map { kept in
+                    let counted = try connection.first(
+                        """
                         SELECT count(*) FROM messages
-                        WHERE room_id = unread.room_id AND sender_id <> unread.user_id AND text IS NOT NULL
-                            AND NOT EXISTS (
-                                SELECT 1 FROM receipts WHERE message_id = messages.id AND user_id = unread.user_id))
-                    FROM unread
-                    """
-                ) { [$0.int(0), $0.int(1)] }
+                        WHERE room = $1 AND sender_id <> $2 AND text IS NOT NULL
+                            AND NOT EXISTS (SELECT 1 FROM receipts WHERE message_id = messages.id AND user_id = $2)
+                        """, kept.room, SQLValue.id(kept.person)
+                    ) { $0.int(0) }
+                    return [kept.count, counted]
+                }
             }
             #expect(!counts.isEmpty)
             for pair in counts { #expect(pair[0] == pair[1]) }

@@ -74,4 +74,93 @@ struct MigrationTests {
         let again = try open([first, second])
         #expect(try await again.ids() == ["A", "a"])
     }
+
+    // MARK: Conversions
+
+    /// Moves items to a table with a number for each, in the order of their ids.
+    private func converting(_ body: @escaping @Sendable (Int) throws -> Void = { _ in }) -> Migration {
+        Migration(version: 2, name: "numbers", sql: "CREATE TABLE numbered (n INTEGER PRIMARY KEY, id TEXT)") {
+            connection, converted in
+            for (n, id) in try connection.all("SELECT id FROM items ORDER BY id", body: { $0.text(0) }).enumerated() {
+                try connection.executeLater("INSERT INTO numbered (n, id) VALUES ($1, $2)", n, id)
+                try body(n)
+                converted(60_000)
+            }
+        }
+    }
+
+    private func fill(_ engine: Engine) async throws {
+        let database = try engine.open([first], in: folder)
+        for id in ["b", "a", "c"] { try await database.insert(id) }
+        await database.close()
+    }
+
+    private func numbered(_ database: any Database) async throws -> [String] {
+        try await database.read { try $0.all("SELECT id FROM numbered ORDER BY n") { $0.text(0) } }
+    }
+
+    @Test("rows are converted once, and every 100,000 of them are reported", arguments: Engine.lasting)
+    func converts(engine: Engine) async throws {
+        try await fill(engine)
+        let reports = Collector<Int>()
+        var configuration = DatabaseConfiguration()
+        configuration.onConversion = { reports.add($0) }
+        for _ in 0..<2 {
+            let database = try engine.open([first, converting()], configuration: configuration, in: folder)
+            #expect(try await numbered(database) == ["a", "b", "c"])
+            await database.close()
+        }
+        #expect(reports.items == [120_000])
+    }
+
+    @Test(
+        "a conversion that fails or ends with its process changes nothing, and starts again", arguments: Engine.lasting)
+    func ends(engine: Engine) async throws {
+        try await fill(engine)
+        struct Failure: Error {}
+        for last in 0..<3 {
+            #expect(throws: Failure.self) {
+                try engine.open([first, converting { if $0 == last { throw Failure() } }], in: folder)
+            }
+            let old = try engine.open([first], in: folder)
+            #expect(try await old.ids() == ["a", "b", "c"])
+            await old.close()
+        }
+        if engine == .file {
+            for last in 0..<3 {
+                let copies = Collector<TemporaryFolder>()
+                let source = try folder.copyAsAfterACrash()
+                let migrations = [first, converting { if $0 == last { copies.add(try source.copyAsAfterACrash()) } }]
+                await (try engine.open(migrations, in: source)).close()
+                let copy = try #require(copies.items.first)
+                let database = try engine.open([first, converting()], in: copy)
+                #expect(try await numbered(database) == ["a", "b", "c"])
+                await database.close()
+            }
+        }
+        let database = try engine.open([first, converting()], in: folder)
+        #expect(try await numbered(database) == ["a", "b", "c"])
+        await database.close()
+    }
+
+    @Test("a conversion without space on the disk says how much it needs, and changes nothing")
+    func noSpace() async throws {
+        try await fill(.file)
+        var configuration = DatabaseConfiguration()
+        configuration.maxPages = 40
+        let filling = Migration(version: 2, name: "filling", sql: "CREATE TABLE filled (text TEXT)") { connection, _ in
+            for _ in 0..<100 {
+                try connection.executeLater(
+                    "INSERT INTO filled (text) VALUES ($1)", String(repeating: "x", count: 4000))
+            }
+        }
+        let error = #expect(throws: MigrationError.self) {
+            try Engine.file.open([first, filling], configuration: configuration, in: folder)
+        }
+        #expect(error?.description.contains("`service` needs about 1 MB of disk space and there are ") == true)
+        let old = try open([first])
+        #expect(try await old.ids() == ["a", "b", "c"])
+        await old.close()
+        await (try open([first, filling])).close()
+    }
 }

@@ -138,6 +138,44 @@ struct PostgresDatabaseTests {
         await database.close()
     }
 
+    @Test("a server that ends before the COMMIT of its flush has stored nothing, and the writes run again")
+    func lostFlush() async throws {
+        let database = try open(
+            """
+            CREATE SEQUENCE attempts;
+            CREATE FUNCTION end_once() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN
+                    IF nextval(''attempts'') = 1 THEN
+                        PERFORM pg_terminate_backend(pg_backend_pid());
+                        PERFORM pg_sleep(60);
+                    END IF;
+                    RETURN NEW;
+                END';
+            CREATE TRIGGER end_once BEFORE INSERT ON items FOR EACH ROW EXECUTE FUNCTION end_once();
+            """)
+        try await database.write { try $0.executeLater("INSERT INTO items (id) VALUES ('a')") }
+        #expect(try await database.ids() == ["a"])
+        #expect(database.statistics.failedCommits == 0)
+        await database.close()
+    }
+
+    @Test("statements that the server has dropped, or whose table has changed, are prepared again")
+    func staleStatements() async throws {
+        let (database, other) = (try open(), try open())
+        func number() async throws -> Int? {
+            try await database.read { try $0.first("SELECT n FROM items") { $0.int(0) } }
+        }
+        try await database.write { try $0.execute("INSERT INTO items (id, n) VALUES ('a', 1)") }
+        for _ in 0..<4 { #expect(try await number() == 1) }
+        try await other.write { try $0.execute("ALTER TABLE items ALTER COLUMN n TYPE NUMERIC") }
+        #expect(try await number() == 1)
+        try await database.write { try $0.execute("DEALLOCATE ALL") }
+        try await database.write { try $0.execute("INSERT INTO items (id, n) VALUES ('b', 1)") }
+        #expect(try await database.ids() == ["a", "b"])
+        #expect(database.statistics.failedCommits == 0)
+        for database in [database, other] { await database.close() }
+    }
+
     @Test("a transaction that loses a conflict is run again, unnoticed by its caller")
     func serialisationFailure() async throws {
         let database = try open(

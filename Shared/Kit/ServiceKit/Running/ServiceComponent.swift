@@ -39,6 +39,7 @@ struct ServiceComponent: Component {
         var storage = DatabaseConfiguration()
         storage.priority = S.priority
         storage.crashPoint = node.configuration[.crashAt]
+        storage.onConversion = { log.info("migrating the database", ["rows": "\($0)"]) }
         // Most of this work is hashing: beyond one thread for each processor, others only wait longer for their turn.
         let workers = WorkerPool(
             named: "\(S.name.prefix(10))-work", threads: min(2, EventLoopGroup.availableProcessors),

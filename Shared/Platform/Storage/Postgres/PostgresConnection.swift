@@ -161,6 +161,16 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         throw noted(failed)
     }
 
+    func space() throws(StorageError) -> (used: Int, free: Int?) {
+        let used = try number(
+            """
+            SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)
+            FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+            WHERE nspname = current_schema() AND relkind = 'r'
+            """)
+        return (used ?? 0, nil)
+    }
+
     // MARK: Statements
 
     private func run(_ sql: String, _ values: [SQLValue]) throws(StorageError) -> PostgresResult {

@@ -28,7 +28,8 @@ public final class PostgresDatabase: ThreadedDatabase {
         let connection = PostgresConnection(
             PostgresSession(url, schema: schema, claim: claim, configuration: configuration), role: .writer)
         try connection.transaction { try PostgresSchema.create(schema, on: $0) }
-        databaseID = try SchemaHistory.migrate(connection, migrations)
+        databaseID = try SchemaHistory.migrate(
+            connection, migrations, report: configuration.onConversion)
         let readers = (0..<configuration.readers).map { _ in
             PostgresConnection(PostgresSession(url, schema: schema, configuration: configuration), role: .reader)
         }

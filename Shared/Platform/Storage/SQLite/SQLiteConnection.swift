@@ -16,7 +16,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     let handle: OpaquePointer
     let role: Role
     /// The file, which errors name.
-    private let path: String
+    let path: String
     private var statements: [String: SQLiteStatement] = [:]
     /// The failure after which SQLite has rolled back the transaction by itself, as it may on a full disk. Without
     /// this, later statements would commit separately.
@@ -55,6 +55,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         self.role = role
         self.path = path
         record = TransactionRecord(isWriting: role == .writer)
+        defineUnhex()
     }
 
     deinit { close() }

@@ -39,7 +39,8 @@ public final class SQLiteDatabase: ThreadedDatabase {
         defer { if isTemporary { file.unlink() } }
         let connection = try SQLiteConnection(file.path, role: .writer)
         try connection.configure(configuration, isDurable: !isTemporary)
-        databaseID = try SchemaHistory.migrate(connection, migrations)
+        databaseID = try SchemaHistory.migrate(
+            connection, migrations, report: configuration.onConversion)
         if !isTemporary {
             // The file then has its id and its schema, whatever happens to the log.
             _ = connection.checkpoint()

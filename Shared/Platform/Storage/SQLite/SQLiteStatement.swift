@@ -78,7 +78,7 @@ final class SQLiteStatement {
 private let utf8 = UInt8(SQLITE_UTF8)
 
 /// `SQLITE_TRANSIENT`, a macro that Swift cannot import: SQLite copies the bytes before the call returns.
-private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 /// The row that a statement is at.
 struct SQLiteRow: RowSource {

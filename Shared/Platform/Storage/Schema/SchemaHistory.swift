@@ -2,16 +2,22 @@
 struct SchemaHistory {
     let connection: any ScriptableConnection
 
+    /// The number of converted rows between two reports.
+    private static let reportedRows = 100_000
+
     /// Applies Storage's own migrations and the service's to a database.
     ///
+    /// - Parameter report: called with the number of converted rows, again and again.
     /// - Returns: the database's id.
     /// - Throws: `MigrationError`, with nothing changed; `StorageError`.
-    static func migrate(_ connection: some TransactionalConnection, _ migrations: [Migration]) throws -> String {
+    static func migrate(
+        _ connection: some TransactionalConnection, _ migrations: [Migration], report: (Int) -> Void
+    ) throws -> String {
         try connection.transaction { connection in
             try connection.liftTimeLimit()
             let history = try SchemaHistory(on: connection)
-            try history.apply(DatabaseIdentity.migrations, to: "storage")
-            try history.apply(migrations, to: "service")
+            try history.apply(DatabaseIdentity.migrations, to: "storage", report)
+            try history.apply(migrations, to: "service", report)
             return try DatabaseIdentity.loadOrCreate(on: connection)
         }
     }
@@ -33,13 +39,31 @@ struct SchemaHistory {
     }
 
     /// - Throws: `MigrationError` before anything is changed; `StorageError`.
-    func apply(_ migrations: [Migration], to schema: String) throws {
+    private func apply(_ migrations: [Migration], to schema: String, _ report: (Int) -> Void) throws {
         let applied = try Self.countApplied(migrations, to: schema, on: connection)
         for migration in migrations.dropFirst(applied) {
-            try connection.run(script: migration.sql)
+            try apply(migration, to: schema, report)
             try connection.execute(
                 "INSERT INTO schema_history (schema, version, name, sql) VALUES ($1, $2, $3, $4)",
                 schema, migration.version, migration.name, migration.sql)
+        }
+    }
+
+    private func apply(_ migration: Migration, to schema: String, _ report: (Int) -> Void) throws {
+        guard let convert = migration.convert else { return try connection.run(script: migration.sql) }
+        // The rows exist twice until the transaction ends, and half as long the second time; the log has them once more.
+        let space = try connection.space()
+        let noSpace = MigrationError.noSpace(schema: schema, needed: space.used, free: space.free)
+        if let free = space.free, free < space.used { throw noSpace }
+        var rows = 0
+        do {
+            try connection.run(script: migration.sql)
+            try convert(connection) { converted in
+                rows += converted
+                if rows / Self.reportedRows > (rows - converted) / Self.reportedRows { report(rows) }
+            }
+        } catch StorageError.full {
+            throw noSpace
         }
     }
 
