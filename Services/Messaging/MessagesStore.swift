@@ -126,13 +126,14 @@ struct MessagesStore {
     func markRead(
         _ messageIDs: [String], by userID: String, in roomID: String, at now: Timestamp
     ) throws -> [String] {
-        // CROSS JOIN fixes the order of the tables: messages are found by id, and not by a scan of the room.
+        // Messages are found by id, and not by a scan of the room: CROSS JOIN fixes the order of the tables on SQLite, and
+        // for `room + 0` neither engine has an index.
         try connection.all(
             """
             INSERT INTO receipts (message_id, user_id, read_at)
             SELECT messages.id, $3, $4
             FROM json_each($1) AS given CROSS JOIN messages
-            WHERE messages.id = unhex(given.value) AND messages.room = (SELECT number FROM chats WHERE room_id = $2)
+            WHERE messages.id = unhex(given.value) AND messages.room + 0 = (SELECT number FROM chats WHERE room_id = $2)
                 AND messages.sender_id <> $3 AND messages.text IS NOT NULL
             ON CONFLICT DO NOTHING
             RETURNING message_id
