@@ -21,6 +21,15 @@ struct CountsStore {
         }
     }
 
+    func numbersWithoutChat() throws -> [Int] {
+        try connection.all(
+            """
+            SELECT DISTINCT room FROM unread
+            WHERE NOT EXISTS (SELECT 1 FROM chats WHERE number = room) ORDER BY room
+            """
+        ) { $0.int(0) }
+    }
+
     func tally(of roomID: String, _ kind: Kind) throws -> Tally {
         let tally = try connection.first(
             """

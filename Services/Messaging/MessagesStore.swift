@@ -3,6 +3,8 @@ import ParlorServiceKit
 import ParlorStorage
 
 /// The SQL of messages and their receipts, in the transaction of a connection. `SendBatch` inserts messages.
+///
+/// Where it says `room + 0`, the index by room is not to be used: a room may have millions of messages.
 struct MessagesStore {
     let connection: any Connection
 
@@ -15,9 +17,9 @@ struct MessagesStore {
         try connection.first(
             """
             SELECT \(Self.columns) FROM messages
-            WHERE attempt = $1 AND room = (SELECT number FROM chats WHERE room_id = $2) AND sender_id = $3
+            WHERE attempt = $1 AND room + 0 = (SELECT number FROM chats WHERE room_id = $2) AND sender_id = $3
                 AND temp_id = $4 AND text IS NOT NULL
-            """, attempt.key, attempt.roomID, SQLValue.id(attempt.senderID), attempt.tempID
+            """, attempt.hash, attempt.roomID, SQLValue.id(attempt.senderID), attempt.storedTempID
         ) { Self.message($0, in: attempt.roomID) }
     }
 
@@ -61,7 +63,7 @@ struct MessagesStore {
             """
             SELECT id FROM messages
             WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND text IS NOT NULL
-                AND room = coalesce((SELECT number FROM chats WHERE room_id = $2), CASE WHEN $2 IS NULL THEN room END)
+                AND (room + 0 = (SELECT number FROM chats WHERE room_id = $2) OR $2 IS NULL)
             """, SQLValue.ids(messageIDs), roomID
         ) { $0.id(0) }
     }
@@ -70,8 +72,8 @@ struct MessagesStore {
     func messages(after id: String, limit: Int) throws -> [Message] {
         try connection.all(
             """
-            SELECT \(Self.columns), (SELECT room_id FROM chats WHERE number = room) FROM messages
-            WHERE id > $1 AND text IS NOT NULL ORDER BY id LIMIT $2
+            SELECT \(Self.columns), chats.room_id FROM messages JOIN chats ON chats.number = messages.room
+            WHERE messages.id > $1 AND messages.text IS NOT NULL ORDER BY messages.id LIMIT $2
             """, SQLValue.id(id), limit
         ) { Self.message($0, in: $0.text(6)) }
     }
@@ -96,8 +98,8 @@ struct MessagesStore {
         var found: [String: Message] = [:]
         try connection.query(
             """
-            SELECT \(Self.columns), (SELECT room_id FROM chats WHERE number = room) FROM messages
-            WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND text IS NOT NULL AND sender_id <> $2
+            SELECT \(Self.columns), chats.room_id FROM messages JOIN chats ON chats.number = messages.room
+            WHERE messages.id IN (SELECT unhex(value) FROM json_each($1)) AND messages.text IS NOT NULL AND sender_id <> $2
                 AND NOT EXISTS (SELECT 1 FROM receipts WHERE message_id = messages.id AND user_id = $2)
             """, SQLValue.ids(messageIDs), SQLValue.id(userID)
         ) { row in
@@ -126,8 +128,7 @@ struct MessagesStore {
     func markRead(
         _ messageIDs: [String], by userID: String, in roomID: String, at now: Timestamp
     ) throws -> [String] {
-        // Messages are found by id, and not by a scan of the room: CROSS JOIN fixes the order of the tables on SQLite, and
-        // for `room + 0` neither engine has an index.
+        // CROSS JOIN fixes the order of the tables: messages are found by id, and not by a scan of the room.
         try connection.all(
             """
             INSERT INTO receipts (message_id, user_id, read_at)

@@ -24,20 +24,25 @@ final class SendBatch: PendingChanges {
         let roomID: String
         let senderID: String
         /// The `tempId` as it is stored. Two texts may be equal to Swift and not to the database, which compares bytes.
-        let tempID: SQLValue
-        /// A hash of all three, under which a message is found. Others may have the same. As people choose their
-        /// `tempId`s, it is one for which they find no more of them.
-        let key: Int
+        let storedTempID: SQLValue
+        /// The number under which the message is found. Two attempts may have the same, but nobody can choose `tempId`s so
+        /// that many have it, as it is a part of a cryptographic hash.
+        let hash: Int
 
         init(roomID: String, senderID: String, tempID: String) {
             self.roomID = roomID
             self.senderID = senderID
-            self.tempID = .id(tempID)
-            let text = [roomID, senderID, tempID].map { Array($0.utf8) }.joined(separator: [0])
-            key = SHA256.hash(Array(text)).prefix(8).reduce(0) { $0 << 8 | Int($1) }
+            storedTempID = .id(tempID)
+            var text: [UInt8] = []
+            text.reserveCapacity(160)
+            for part in [roomID, senderID, tempID] {
+                text += part.utf8
+                text.append(0)
+            }
+            hash = SHA256.hash(text).prefix(8).reduce(0) { $0 << 8 | Int($1) }
         }
 
-        func hash(into hasher: inout Hasher) { hasher.combine(key) }
+        func hash(into hasher: inout Hasher) { hasher.combine(hash) }
     }
 
     fileprivate struct Chat {
@@ -129,9 +134,9 @@ final class SendBatch: PendingChanges {
 
     /// Returns a room's number. A new one is written at once, so that later writes of the batch find the room by its id.
     private func number(of roomID: String, _ store: SendsStore) throws -> Int {
-        let (chat, next) = (chat(of: roomID), lastNumber + 1)
-        if let number = chat.number { return number }
-        try store.setChat(next, of: roomID, to: chat)
+        if let number = chat(of: roomID).number { return number }
+        let next = lastNumber + 1
+        try store.insertChat(next, of: roomID)
         lastNumber = next
         chats[roomID]?.number = next
         return next
@@ -152,9 +157,9 @@ final class SendBatch: PendingChanges {
 
     func write(on connection: any Connection) throws(StorageError) {
         let store = SendsStore(connection)
-        for (roomID, chat) in chats {
+        for chat in chats.values {
             guard let number = chat.number else { continue }
-            if chat.isChanged { try store.setChat(number, of: roomID, to: chat) }
+            if chat.isChanged { try store.setChat(number, to: chat) }
             for (userID, count) in chat.changes { try store.addUnread(count, of: userID, in: number) }
         }
     }
@@ -193,7 +198,7 @@ package struct SendsStore {
 
     /// Finds the rooms in which something was sent with this key, also if it was deleted since.
     fileprivate func find(_ attempt: SendBatch.Attempt, _ body: @escaping (Int) -> Void) throws(StorageError) {
-        try connection.queryLater(Self.findAttempt, attempt.key, SQLValue.id(attempt.senderID), attempt.tempID) {
+        try connection.queryLater(Self.findAttempt, attempt.hash, SQLValue.id(attempt.senderID), attempt.storedTempID) {
             body($0.int(0))
         }
     }
@@ -213,11 +218,15 @@ package struct SendsStore {
     ) throws(StorageError) {
         try connection.executeLater(
             Self.insertMessage, room, message.seq, SQLValue.id(message.id), SQLValue.id(message.senderID), message.text,
-            message.createdAt.milliseconds, attempt?.tempID, attempt?.key)
+            message.createdAt.milliseconds, attempt?.storedTempID, attempt?.hash)
     }
 
-    fileprivate func setChat(_ number: Int, of roomID: String, to chat: SendBatch.Chat) throws(StorageError) {
-        try connection.executeLater(Self.writeChat, number, roomID, chat.lastSeq, chat.updatedAt.milliseconds)
+    fileprivate func insertChat(_ number: Int, of roomID: String) throws(StorageError) {
+        try connection.executeLater(Self.insertChat, number, roomID)
+    }
+
+    fileprivate func setChat(_ number: Int, to chat: SendBatch.Chat) throws(StorageError) {
+        try connection.executeLater(Self.writeChat, number, chat.lastSeq, chat.updatedAt.milliseconds)
     }
 
     fileprivate func addUnread(_ count: Int, of userID: String, in room: Int) throws(StorageError) {
@@ -225,7 +234,11 @@ package struct SendsStore {
     }
 
     package static let findChat = "SELECT number, last_seq, updated_at FROM chats WHERE room_id = $1"
-    package static let findLastNumber = "SELECT coalesce(max(number), 0) FROM chats"
+    /// Every chat has counts, so the number of one that somebody deleted by hand is not used again.
+    package static let findLastNumber = """
+        SELECT coalesce(max(number), 0)
+        FROM (SELECT max(number) AS number FROM chats UNION ALL SELECT max(room) FROM unread) AS used
+        """
     package static let findAttempt = """
         SELECT room FROM messages WHERE attempt = $1 AND sender_id = $2 AND temp_id = $3
         """
@@ -233,10 +246,10 @@ package struct SendsStore {
         INSERT INTO messages (room, seq, id, sender_id, text, created_at, temp_id, attempt)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """
-    package static let writeChat = """
-        INSERT INTO chats (number, room_id, last_seq, updated_at) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (number) DO UPDATE SET last_seq = $3, updated_at = $4
+    package static let insertChat = """
+        INSERT INTO chats (number, room_id, last_seq, updated_at) VALUES ($1, $2, 0, 0)
         """
+    package static let writeChat = "UPDATE chats SET last_seq = $2, updated_at = $3 WHERE number = $1"
     package static let writeUnread = """
         INSERT INTO unread (room, user_id, count) VALUES ($1, $2, $3)
         ON CONFLICT (room, user_id) DO UPDATE SET count = unread.count + $3

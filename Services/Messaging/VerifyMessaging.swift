@@ -34,6 +34,14 @@ extension MessagingService: Verifiable {
         return differences
     }
 
+    /// Returns the rooms whose chat somebody deleted by hand. Their messages cannot be shown, as nothing else says which
+    /// room has a number.
+    public static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy] {
+        try CountsStore(connection).numbersWithoutChat().map {
+            Discrepancy("chats with the number \($0)", kept: 0, counted: 1)
+        }
+    }
+
     /// Returns the differences of a chat. Rows do not contain the time of a deletion: after one, the room's
     /// time may be any that is not before the last message.
     private static func chatDifferences(

@@ -32,7 +32,7 @@ public enum MigrationError: Error, Equatable, CustomStringConvertible {
     /// The text of a migration is not the one that was applied.
     case changed(schema: String, version: Int, name: String)
     /// A conversion does not fit on the disk. The sizes are in bytes; the free space is nil if it is not known.
-    case noSpace(schema: String, needed: Int, free: Int?)
+    case noSpace(needed: Int, free: Int?)
 
     public var description: String {
         switch self {
@@ -45,9 +45,9 @@ public enum MigrationError: Error, Equatable, CustomStringConvertible {
             """
         case .changed(let schema, let version, let name):
             "migration \(version) of `\(schema)`, \(name), was changed after it had been applied: restore its text"
-        case .noSpace(let schema, let needed, let free):
+        case .noSpace(let needed, let free):
             """
-            the migration of `\(schema)` needs about \(needed >> 20 + 1) MB of disk space\
+            the migration needs about \(needed >> 20 + 1) MB of disk space\
             \(free.map { " and there are \($0 >> 20)" } ?? ""); nothing was changed
             """
         }

@@ -2,6 +2,9 @@
 protocol ScriptableConnection: Connection {
     func run(script: String) throws(StorageError)
 
-    /// Returns the size of the database's content, and of the space that is left; nil if that is not known. In bytes.
-    func space() throws(StorageError) -> (used: Int, free: Int?)
+    /// Returns the size of the database's content.
+    func usedBytes() throws(StorageError) -> Int
+
+    /// The space that is left on the disk; nil if that is not known.
+    var freeBytes: Int? { get }
 }

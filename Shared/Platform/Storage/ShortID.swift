@@ -7,6 +7,8 @@ import ParlorJSON
 enum ShortID {
     private static let length = 16
     private static let isUpperCase: UInt8 = 1
+    private static let upperCaseDigits = UInt8(ascii: "A")...UInt8(ascii: "F")
+    private static let lowerCaseDigits = UInt8(ascii: "a")...UInt8(ascii: "f")
 
     static func encode(_ id: String) -> [UInt8] {
         var id = id
@@ -27,26 +29,31 @@ enum ShortID {
 
     /// Returns the bytes of a UUID whose letters have one case; nil for any other text.
     private static func uuid(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
-        guard text.count == 36 else { return nil }
+        guard text.count == 36, text.indices.allSatisfy({ isHyphen($0) == (text[$0] == UInt8(ascii: "-")) }) else {
+            return nil
+        }
+        let isUpper = text.contains(where: upperCaseDigits.contains)
+        if isUpper, text.contains(where: lowerCaseDigits.contains) { return nil }
+        return bytes(ofDigits: text.lazy.filter { $0 != UInt8(ascii: "-") }).map { isUpper ? $0 + [isUpperCase] : $0 }
+    }
+
+    /// Returns the bytes of hexadecimal digits; nil if there is anything else, or half a byte.
+    static func bytes(ofDigits digits: some Sequence<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(length + 1)
         var high: UInt8?
-        var (hasLower, hasUpper) = (false, false)
-        for (index, character) in text.enumerated() {
-            let digit: UInt8
-            switch character {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): (digit, hasLower) = (character - UInt8(ascii: "a") + 10, true)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): (digit, hasUpper) = (character - UInt8(ascii: "A") + 10, true)
-            case UInt8(ascii: "-") where isHyphen(index): continue
+        for digit in digits {
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+            case lowerCaseDigits: value = digit - UInt8(ascii: "a") + 10
+            case upperCaseDigits: value = digit - UInt8(ascii: "A") + 10
             default: return nil
             }
-            if isHyphen(index) { return nil }
-            if let first = high { bytes.append(first << 4 | digit) }
-            high = high == nil ? digit : nil
+            if let first = high { bytes.append(first << 4 | value) }
+            high = high == nil ? value : nil
         }
-        if hasLower && hasUpper { return nil }
-        return hasUpper ? bytes + [isUpperCase] : bytes
+        return high == nil ? bytes : nil
     }
 
     static func hexadecimal(

@@ -24,7 +24,7 @@ struct PostgresAlone {
     }
 
     private func measure(batch: Int) throws -> Row {
-        let statements = Statements(try PlainPostgres(address, schema: Self.schema))
+        let statements = try Statements(try PlainPostgres(address, schema: Self.schema))
         let start = LoopInstant.now()
         let used = ProcessorTime.usedByThisThread()
         var sent = 0
@@ -50,7 +50,15 @@ struct PostgresAlone {
         /// What no earlier run has begun with.
         private let began = Int.random(in: 0..<1 << 40)
 
-        init(_ connection: PlainPostgres) { self.connection = connection }
+        init(_ connection: PlainPostgres) throws(ClientError) {
+            self.connection = connection
+            connection.send(SendsStore.findLastNumber)
+            guard try connection.flush() == [0] else { return }
+            for (index, room) in texts.rooms.enumerated() {
+                connection.send(SendsStore.insertChat, [Self.number(index + 1), room])
+            }
+            _ = try connection.flush()
+        }
 
         /// Sends messages in one commit.
         func send(_ count: Int) throws(ClientError) {
@@ -87,7 +95,7 @@ struct PostgresAlone {
             }
             for index in used {
                 let (room, lastSeq) = (Self.number(index + 1), Self.number(lastSeqs[index] ?? 0))
-                connection.send(SendsStore.writeChat, [room, texts.rooms[index], lastSeq, Self.number(seq)])
+                connection.send(SendsStore.writeChat, [room, lastSeq, Self.number(seq)])
                 connection.send(SendsStore.writeUnread, [room, texts.people[index], Self.number(1)])
             }
             connection.send("COMMIT")

@@ -76,6 +76,11 @@ struct SQLiteAlone {
             entry = try connection.prepare(EventLog.insertEntry)
             begin = try connection.prepare("BEGIN IMMEDIATE")
             commit = try connection.prepare("COMMIT")
+            guard try findLastNumber.run() == 0 else { return }
+            let insertChat = try connection.prepare(SendsStore.insertChat)
+            for (index, room) in texts.rooms.enumerated() {
+                try insertChat.bind(index + 1, at: 1).bind(room, at: 2).run()
+            }
         }
 
         /// Sends messages in one commit.
@@ -108,8 +113,7 @@ struct SQLiteAlone {
                 .bind(texts.emissions, at: 5).bind(texts.requestID, at: 6).run()
             }
             for (index, chat) in chats.enumerated() where chat.sent > 0 {
-                try writeChat.bind(index + 1, at: 1).bind(texts.rooms[index], at: 2).bind(chat.lastSeq, at: 3)
-                    .bind(began + first + count, at: 4).run()
+                try writeChat.bind(index + 1, at: 3).bind(chat.lastSeq, at: 1).bind(began + first + count, at: 2).run()
                 try unread.bind(index + 1, at: 1).bind(texts.people[index], at: 2).bind(chat.sent, at: 3).run()
             }
             try commit.run()

@@ -115,22 +115,22 @@ struct ShortRowsTests {
         await database.close()
     }
 
-    @Test("two attempts with one key are two sends", arguments: Engine.allCases)
-    func equalKeys(engine: Engine) async throws {
+    @Test("two attempts with one hash are two sends", arguments: Engine.allCases)
+    func equalHashes(engine: Engine) async throws {
         let database = try engine.open(MessagingService.migrations, in: folder)
         try await MessagingHarness.serving(on: database) { harness in
             let rooms = [harness.rooms.make("room", "alice", "bob"), harness.rooms.make("other", "alice", "bob")]
             let first = try await harness.send("first", by: "alice", in: rooms[0], tempID: "one")
             let attempt = SendBatch.Attempt(roomID: rooms[0], senderID: "alice", tempID: "two")
-            try await database.write { try $0.execute("UPDATE messages SET attempt = $1", attempt.key) }
+            try await database.write { try $0.execute("UPDATE messages SET attempt = $1", attempt.hash) }
             let second = try await harness.send("second", by: "alice", in: rooms[0], tempID: "two")
             #expect(second.status == .created && second.data["seq"]?.int == 2)
             let again = try await harness.send("again", by: "alice", in: rooms[0], tempID: "two")
             #expect(again.status == .ok && again.data["id"] == second.data["id"])
             #expect(first.data["id"] != second.data["id"])
-            // The same `tempId` under the same key in another room.
+            // The same `tempId` under the same hash in another room.
             let other = SendBatch.Attempt(roomID: rooms[1], senderID: "alice", tempID: "two")
-            try await database.write { try $0.execute("UPDATE messages SET attempt = $1", other.key) }
+            try await database.write { try $0.execute("UPDATE messages SET attempt = $1", other.hash) }
             #expect(try await harness.send("third", by: "alice", in: rooms[1], tempID: "two").status == .created)
         }
         await database.close()

@@ -118,6 +118,23 @@ struct VerifyMessagingTests {
         }
     }
 
+    @Test("a missing chat is reported, and its number not used again")
+    func missingChat() async throws {
+        try await MessagingHarness.serving { harness in
+            let rooms = [try await converse(harness), try await converse(harness, in: "other")]
+            try await harness.database.write { try $0.execute("DELETE FROM chats WHERE room_id = $1", rooms[1]) }
+            let found = try await harness.database.read { connection in
+                try MessagingService.differencesOfPeople(on: connection).map(\.text)
+            }
+            #expect(found == ["chats with the number 2: 0 kept, 1 counted"])
+            let fresh = harness.rooms.make("fresh", "ada", "ben")
+            #expect(try await harness.send(by: "ada", in: fresh).data["seq"]?.int == 1)
+            #expect(try await harness.list(by: "ben", in: fresh).messages.count == 1)
+            let snapshot = try await harness.database.read { try Messaging.snapshot(after: "", limit: 20, on: $0) }
+            #expect(snapshot.count == 5)
+        }
+    }
+
     @Test("a missing message is reported, and cannot be restored")
     func lost() async throws {
         try await MessagingHarness.serving { harness in

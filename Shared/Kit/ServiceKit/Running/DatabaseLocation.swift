@@ -61,7 +61,10 @@ enum DatabaseLocation: CustomStringConvertible {
         case .file(let path, let folder):
             if let folder { try DataFolder.make(folder) }
             let lock = try await DataLock.acquire(path, alone: alone, log: log)
-            return (try SQLiteDatabase(.file(path), migrations: migrations, configuration: configuration), lock)
+            let database = try await workers.run {
+                try SQLiteDatabase(.file(path), migrations: migrations, configuration: configuration)
+            }
+            return (database, lock)
         case .schema(let schema, let url):
             var failure = RepeatedFailure()
             while true {

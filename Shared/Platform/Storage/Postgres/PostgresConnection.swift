@@ -161,15 +161,16 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         throw noted(failed)
     }
 
-    func space() throws(StorageError) -> (used: Int, free: Int?) {
-        let used = try number(
+    func usedBytes() throws(StorageError) -> Int {
+        try number(
             """
             SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)
             FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
             WHERE nspname = current_schema() AND relkind = 'r'
-            """)
-        return (used ?? 0, nil)
+            """) ?? 0
     }
+
+    var freeBytes: Int? { nil }
 
     // MARK: Statements
 

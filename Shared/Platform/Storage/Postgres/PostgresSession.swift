@@ -71,11 +71,14 @@ final class PostgresSession {
             defer { PQfinish(handle) }
             throw .io("\(url): \(String(cString: PQerrorMessage(handle)).split(separator: "\n").last ?? "no answer")")
         }
+        // Services find rows by an index and read them in its order. Without statistics, or for a room that is larger than
+        // most, the planner would read whole tables or rooms. JIT would compile plans because of the price of what is off.
         let settings = """
             SET client_min_messages = error; SET search_path = "\(schema)", pg_catalog; SET synchronous_commit = on;
             SET statement_timeout = \(hasTimeLimit ? Self.answerTimeoutMilliseconds : "0");
             SET idle_in_transaction_session_timeout = \(idleTimeoutMilliseconds);
-            SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2
+            SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+            SET jit = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2
             """
         do throws(StorageError) {
             let result = PostgresResult(PQexec(handle, settings))

@@ -66,19 +66,19 @@ final class SQLiteStatement {
     private func bind(text: UnsafeBufferPointer<UInt8>, at index: Int32) -> Int32 {
         guard let start = text.baseAddress else { return sqlite3_bind_text64(handle, index, "", 0, nil, utf8) }
         if memchr(start, 0, text.count) != nil { return Self.nulInText }
-        return sqlite3_bind_text64(handle, index, start, UInt64(text.count), copied, utf8)
+        return sqlite3_bind_text64(handle, index, start, UInt64(text.count), transient, utf8)
     }
 
     private func bind(_ bytes: [UInt8], at index: Int32) -> Int32 {
         if bytes.isEmpty { return sqlite3_bind_zeroblob(handle, index, 0) }
-        return sqlite3_bind_blob64(handle, index, bytes, UInt64(bytes.count), copied)
+        return sqlite3_bind_blob64(handle, index, bytes, UInt64(bytes.count), transient)
     }
 }
 
 private let utf8 = UInt8(SQLITE_UTF8)
 
 /// `SQLITE_TRANSIENT`, a macro that Swift cannot import: SQLite copies the bytes before the call returns.
-let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 /// The row that a statement is at.
 struct SQLiteRow: RowSource {

@@ -11,14 +11,21 @@ struct SchemaHistory {
     /// - Returns: the database's id.
     /// - Throws: `MigrationError`, with nothing changed; `StorageError`.
     static func migrate(
-        _ connection: some TransactionalConnection, _ migrations: [Migration], report: (Int) -> Void
+        _ connection: some TransactionalConnection, _ migrations: [Migration], report: @escaping (Int) -> Void
     ) throws -> String {
-        try connection.transaction { connection in
-            try connection.liftTimeLimit()
-            let history = try SchemaHistory(on: connection)
-            try history.apply(DatabaseIdentity.migrations, to: "storage", report)
-            try history.apply(migrations, to: "service", report)
-            return try DatabaseIdentity.loadOrCreate(on: connection)
+        var needed: Int?
+        do {
+            return try connection.transaction { connection in
+                try connection.liftTimeLimit()
+                let history = try SchemaHistory(on: connection)
+                try history.apply(DatabaseIdentity.migrations, to: "storage", report)
+                needed = try history.requireSpace(for: migrations, of: "service")
+                try history.apply(migrations, to: "service", report)
+                return try DatabaseIdentity.loadOrCreate(on: connection)
+            }
+        } catch StorageError.full {
+            guard let needed else { throw StorageError.full }
+            throw MigrationError.noSpace(needed: needed, free: connection.freeBytes)
         }
     }
 
@@ -39,32 +46,36 @@ struct SchemaHistory {
     }
 
     /// - Throws: `MigrationError` before anything is changed; `StorageError`.
-    private func apply(_ migrations: [Migration], to schema: String, _ report: (Int) -> Void) throws {
+    private func apply(_ migrations: [Migration], to schema: String, _ report: @escaping (Int) -> Void) throws {
         let applied = try Self.countApplied(migrations, to: schema, on: connection)
         for migration in migrations.dropFirst(applied) {
-            try apply(migration, to: schema, report)
+            try connection.run(script: migration.sql)
+            if let conversion = migration.convert { try convert(conversion, report) }
             try connection.execute(
                 "INSERT INTO schema_history (schema, version, name, sql) VALUES ($1, $2, $3, $4)",
                 schema, migration.version, migration.name, migration.sql)
         }
     }
 
-    private func apply(_ migration: Migration, to schema: String, _ report: (Int) -> Void) throws {
-        guard let convert = migration.convert else { return try connection.run(script: migration.sql) }
-        // The rows exist twice until the transaction ends, and half as long the second time; the log has them once more.
-        let space = try connection.space()
-        let noSpace = MigrationError.noSpace(schema: schema, needed: space.used, free: space.free)
-        if let free = space.free, free < space.used { throw noSpace }
+    private func convert(_ conversion: Migration.Conversion, _ report: @escaping (Int) -> Void) throws {
         var rows = 0
-        do {
-            try connection.run(script: migration.sql)
-            try convert(connection) { converted in
-                rows += converted
-                if rows / Self.reportedRows > (rows - converted) / Self.reportedRows { report(rows) }
-            }
-        } catch StorageError.full {
-            throw noSpace
+        try conversion(connection) { converted in
+            rows += converted
+            if rows / Self.reportedRows > (rows - converted) / Self.reportedRows { report(rows) }
         }
+    }
+
+    /// Requires as much space as the database takes, if rows are to be converted: until the transaction ends they exist
+    /// twice, the second time in about half the space, and the log has them once more.
+    ///
+    /// - Returns: the required space in bytes; nil if no rows are converted.
+    /// - Throws: `MigrationError.noSpace`; `StorageError`.
+    private func requireSpace(for migrations: [Migration], of schema: String) throws -> Int? {
+        let applied = try Self.countApplied(migrations, to: schema, on: connection)
+        guard migrations.dropFirst(applied).contains(where: { $0.convert != nil }) else { return nil }
+        let needed = try connection.usedBytes()
+        if let free = connection.freeBytes, free < needed { throw MigrationError.noSpace(needed: needed, free: free) }
+        return needed
     }
 
     /// - Throws: `MigrationError` if the applied migrations are not exactly these; `StorageError`.
