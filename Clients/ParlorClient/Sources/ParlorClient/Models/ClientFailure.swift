@@ -58,8 +58,8 @@ extension ClientFailure {
 /// The server's refusal of a request.
 public struct Refusal: Error, Hashable, Sendable {
     /// A code from docs/api.md, such as `room_not_found`, or one of a plugin. Later servers may add codes. The
-    /// library has codes of its own: `not_forgotten`, `disconnected`, `unsupported_scheme`, and `refused` for a connect
-    /// that the server refuses without a code.
+    /// library has codes of its own: `not_forgotten`, `in_use`, `disconnected`, `unsupported_scheme`, and `refused` for a
+    /// connect that the server refuses without a code.
     public var code: String
     /// A text for a person.
     public var message: String

@@ -50,7 +50,7 @@ struct ParlorAccountTests {
         await account.enterForeground()
         try await account.register(username: "ben", password: "correct horse", firstName: " Ben ")
         #expect(account.state.is("signed in") && account.client?.user.firstName == "Ben")
-        await account.client?.stop()
+        await account.client?.endProcess()
 
         let requests = phone.requests
         let next = makeAccount()
@@ -94,6 +94,19 @@ struct ParlorAccountTests {
         #expect(account.client !== hers && account.client?.user.username == "ben")
         await until { account.client?.connection == .connected && hers.connection == .idle }
         await account.client?.stop()
+    }
+
+    @Test("who comes back gets the folder at once, also if a screen still has the client of before")
+    func comingBack() async throws {
+        _ = server.addPerson("ben", password: "correct horse")
+        let account = makeAccount()
+        let before = try await signIn(account)
+        await until { before.connection == .connected }
+        try await account.signIn(username: "ben", password: "correct horse")
+        let hers = try await signIn(account)
+        #expect(hers !== before)
+        await until { hers.connection == .connected }
+        await hers.stop()
     }
 
     @Test("the app may sign in with a session that it has from the server")
