@@ -71,6 +71,13 @@ public struct Refusal: Error, Hashable, Sendable {
     /// The pause that the server asked for.
     public var retryAfter: Duration?
 
+    /// For `invalid_field`, the name of the field that the server has refused, such as `username`: the first one in
+    /// backticks in the message. nil otherwise.
+    public var field: String? {
+        guard code == "invalid_field" else { return nil }
+        return message.firstMatch(of: /`(\w+)`/).map { String($0.1) }
+    }
+
     public init(
         code: String, message: String, isRetryable: Bool = false, status: Int? = nil, requestID: String? = nil,
         retryAfter: Duration? = nil

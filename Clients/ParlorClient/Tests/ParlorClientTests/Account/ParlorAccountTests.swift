@@ -61,6 +61,17 @@ struct ParlorAccountTests {
         await next.client?.stop()
     }
 
+    @Test(
+        "a form learns which field the server has refused",
+        arguments: [("a", "correct horse", "username"), ("cleo", "short", "password"), ("ada", "correct horse", nil)])
+    func refusedField(username: String, password: String, field: String?) async throws {
+        let failure = await #expect(throws: ClientFailure.self) {
+            try await makeAccount().register(username: username, password: password)
+        }
+        guard case .refused(let refusal) = failure else { throw failure ?? .signedOut }
+        #expect(refusal.field == field)
+    }
+
     @Test("a session that ends leaves the client, and signing in again sends what was written meanwhile")
     func continuing() async throws {
         let room = try server.makeRoom(by: ada.id, with: server.addPerson("ben").id)
