@@ -1,14 +1,6 @@
 import Foundation
 import ParlorClient
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// One person's folder, with the session, cached messages, and unsent messages and board changes.
 struct PersonFolder: Sendable {
     let url: URL
@@ -29,28 +21,19 @@ struct PersonFolder: Sendable {
         self.username = username
     }
 
-    /// A lock on the folder, which this process holds for the lifetime of the object.
-    final class Hold: Sendable {
-        private let descriptor: Int32
-
-        fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
-
-        deinit { close(descriptor) }
-    }
-
-    /// Locks the folder for this process. Without the lock, two programs could renew the same session, whose refresh
+    /// Locks the folder for this process, as long as the result exists. Without the lock, two programs could renew the same session, whose refresh
     /// token works only once. They could also both send the same messages.
     ///
     /// - Throws: `Held` if another process has the lock; the file system's error.
-    func hold() throws -> Hold {
+    func hold() throws -> FolderLock {
         try FileManager.default.createDirectory(
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let lock = url.appending(path: "lock").path(percentEncoded: false)
-        let descriptor = open(lock, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: lock]) }
-        let hold = Hold(descriptor)
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw Held(username: username) }
-        return hold
+        // The client locks the folder itself.
+        let held = url.appending(path: "in-use")
+        try FileManager.default.createDirectory(at: held, withIntermediateDirectories: true)
+        let lock = FolderLock(held)
+        guard lock.take() else { throw Held(username: username) }
+        return lock
     }
 
     /// The current session; nil if there is none, or if its file cannot be read.

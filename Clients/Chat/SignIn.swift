@@ -8,10 +8,10 @@ struct SignIn {
         let client: RoomsClient
         /// The reasons why the session could not be stored, as they occur.
         let failures: AsyncStream<String>
-        fileprivate let hold: PersonFolder.Hold
+        fileprivate let hold: FolderLock
     }
 
-    private typealias Own = (folder: PersonFolder, session: Session, hold: PersonFolder.Hold)
+    private typealias Own = (folder: PersonFolder, session: Session, hold: FolderLock)
 
     struct Nobody: Error, CustomStringConvertible {
         var description: String {

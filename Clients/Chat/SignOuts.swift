@@ -49,7 +49,7 @@ struct SignOuts: Sendable {
 
     @MainActor
     private func complete(_ own: PersonFolder) async throws {
-        let hold: PersonFolder.Hold
+        let hold: FolderLock
         do { hold = try own.hold() } catch is PersonFolder.Held { return }
         defer { withExtendedLifetime(hold) {} }
         let kept = try own.load()

@@ -20,7 +20,8 @@ DECLARATION = re.compile(r"(@main|import|(public |private |final )*(struct|class
 PREVIEW = re.compile(r'#Preview\("[^"]*"\) \{')
 PARAMETERS = (
     "account: ParlorAccount, client: RoomsClient, room: Room, conversation: Conversation, board: Board, "
-    "response: UNNotificationResponse, source: UITableViewDiffableDataSource<Int, Room.ID>"
+    "response: UNNotificationResponse, source: UITableViewDiffableDataSource<Int, Room.ID>, "
+    "username: UITextField, password: UITextField, problem: UILabel"
 )
 # Calls whose first literal is a text to translate. A text may be one of two: `Text(isNew ? "…" : "…")`.
 CALLS = (

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { messageText } from "../../Clients/Web/parlor/parlor.js";
 import { caughtUp, pair, states, texts } from "./support/pair.mjs";
 
 test("a message shows at once, keeps its id, and goes from sending over sent to read", async () => {
@@ -76,11 +77,26 @@ test("a lost answer is requested again under the same tempId", async () => {
   assert.deepEqual(texts(mine), ["once"]);
 });
 
+test("a text that is blank or too long as the server counts is not sent", async () => {
+  const { clock, server, a, roomId } = await pair();
+  const mine = a.parlor.open(roomId).conversation;
+  await clock.advance(100);
+  // A scalar of two UTF-16 units counts once.
+  const longest = "🎈".repeat(messageText.limit);
+  assert.deepEqual([" ", `${longest}x`, ` ${longest}\n`].map((text) => messageText.canBeSent(text)), [false, false, true]);
+  assert.equal(messageText.count(" \n a👍🏽e\u0301 \t"), 5);
+  assert.equal(mine.send(`${longest}x`), null);
+  mine.send(` ${longest}\n`);
+  await clock.advance(500);
+  assert.deepEqual(server.rooms.get(roomId).messages.map(({ text }) => text), [longest]);
+  assert.deepEqual(states(mine), ["sent"]);
+});
+
 test("a refused message fails, those behind it are sent, and it can be discarded", async () => {
   const { clock, a, roomId } = await pair();
   const mine = a.parlor.open(roomId).conversation;
   await clock.advance(100);
-  const id = mine.send("x".repeat(5_000));
+  const id = mine.send("a\u0000b");
   mine.send("after");
   await clock.advance(500);
   assert.deepEqual(states(mine), ["sent", "failed"]);

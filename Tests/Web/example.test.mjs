@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
+import { ClientFailure, failureSentence } from "../../Clients/Web/parlor/parlor.js";
 import { hasNoServer, RealServer } from "./support/server.mjs";
 
 const library = new URL("../../Clients/Web/parlor/", import.meta.url);
@@ -38,6 +39,30 @@ test("the README's example runs", { skip: hasNoServer }, async () => {
   }
 });
 
+test("the README's form signs in or creates an account, and leads to the field that was refused", async () => {
+  const readme = await readFile(new URL("README.md", library), "utf8");
+  const code = /```js\n(form\..*?)```/s.exec(readme)[1];
+  const calls = [];
+  const session = {
+    login: async (...fields) => calls.push(fields),
+    register: async (fields) => {
+      calls.push(fields);
+      throw ClientFailure.refused("invalid_field", "`password` has to have 8 to 128 bytes.");
+    },
+  };
+  for (const isNew of [false, true]) {
+    const [problem, form] = [{ textContent: "" }, new EventTarget()];
+    form.elements = { password: { focus: () => calls.push("focus") } };
+    const FormData = class extends Map { constructor() { super([["username", "ada"], ["password", "short"]]); } };
+    const values = { FormData, form, parlor: { session }, isNew, problem, failureSentence };
+    new Function(...Object.keys(values), code)(...Object.values(values));
+    form.dispatchEvent(new Event("submit", { cancelable: true }));
+    await new Promise(setImmediate);
+    assert.equal(problem.textContent, isNew ? "This is not accepted. Please change it." : "");
+  }
+  assert.deepEqual(calls, [["ada", "short"], { username: "ada", password: "short" }, "focus"]);
+});
+
 test("compressed, the modules are as small as the README says", async () => {
   const names = (await readdir(library)).filter((name) => name.endsWith(".js")).sort();
   const sources = await Promise.all(names.map((name) => readFile(new URL(name, library), "utf8")));
@@ -55,7 +80,7 @@ test("compressed, the modules are as small as the README says", async () => {
 test("every value that parlor.d.ts exports exists, and every method of its classes", async () => {
   const parlor = await import(new URL("parlor.js", library));
   const types = await readFile(fileURLToPath(new URL("parlor.d.ts", library)), "utf8");
-  for (const [, name] of types.matchAll(/^export function (\w+)/gm)) assert.equal(typeof parlor[name], "function", name);
+  for (const [, name] of types.matchAll(/^export (?:function|const) (\w+)/gm)) assert.ok(name in parlor, name);
   const files = { Parlor: "parlor", Session: "session", Rooms: "rooms", Conversation: "conversation", Board: "board", ClientFailure: "failure" };
   for (const [, name, body] of types.matchAll(/^export class (\w+)[^{]*\{\n(.*?)^\}/gms)) {
     const { [name]: Class } = await import(new URL(`${files[name]}.js`, library));

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import "./support/english.mjs";
-import { ClientFailure } from "../../Clients/Web/parlor/parlor.js";
+import { ClientFailure, failureSentence } from "../../Clients/Web/parlor/parlor.js";
 import { failureText, setLanguage } from "../../Clients/Web/page/texts.js";
 import de from "../../Clients/Web/page/texts/de.js";
 import en from "../../Clients/Web/page/texts/en.js";
@@ -10,25 +11,24 @@ test("both languages have the same texts", () => {
   assert.deepEqual(Object.keys(de), Object.keys(en));
 });
 
-/** The codes of the contract that something a person does on a screen can cause. */
-const CODES = [
-  "invalid_credentials", "username_taken", "email_taken", "invalid_field", "malformed_request", "rate_limited", "service_unavailable", "payload_too_large", "forbidden", "blocked",
-  "room_not_found", "message_not_found", "element_not_found", "user_not_found", "version_conflict", "unauthenticated", "invalid_token",
-];
-
-test("a failure is told in the page's words, in the language of the page, and never in the server's or in those of an error in the page", () => {
-  const kinds = ["offline", "signed_out", "not_kept"].map((kind) => new ClientFailure(kind, "no"));
-  const failures = [...CODES.map((code) => ClientFailure.refused(code, "`x` is no.")), ...kinds];
-  for (const [language, general] of [["de", "Das hat nicht geklappt. Bitte erneut versuchen."], ["en", "This did not work. Please try again."]]) {
+test("a failure has the same sentence as in the screens for iOS, by its code, and never the server's or an error's words", async () => {
+  const catalogue = JSON.parse(await readFile(new URL("../../Clients/iOS/Localizable.xcstrings", import.meta.url), "utf8")).strings;
+  // What fails only there.
+  const others = ["in_use", "not_discarded", "not_forgotten", "unreadable"].map((code) => `error.${code}`);
+  const keys = Object.keys(catalogue).filter((key) => key.startsWith("error.") && !others.includes(key));
+  assert.ok(keys.length > 20);
+  for (const language of ["en", "de"]) {
+    const words = (key) => catalogue[key].localizations[language].stringUnit.value;
+    for (const key of keys) assert.equal(failureSentence({ code: key.slice("error.".length) }, language), words(key), key);
     setLanguage(language);
-    assert.deepEqual(failures.filter((failure) => /[`_]/.test(failureText(failure)) || failureText(failure) === general).map(({ code }) => code), []);
-    assert.equal(failureText(ClientFailure.refused("too_odd", "This is too odd.")), general);
-    assert.equal(failureText(new TypeError("Cannot read properties of null")), general);
+    for (const failure of [ClientFailure.refused("constructor", "This is too odd."), new TypeError("Cannot read properties of null"), null]) {
+      assert.equal(failureText(failure), words("error.internal_error"));
+    }
   }
 });
 
 test("who has to wait is told how long", () => {
-  const wait = (retryAfter) => failureText(ClientFailure.refused("rate_limited", "no", { retryAfter }));
+  const wait = (retryAfter) => failureSentence(ClientFailure.refused("rate_limited", "no", { retryAfter }));
   assert.equal(wait(600_000), "Too many attempts. Please try again in 10 minutes.");
   assert.equal(wait(12_000), "Too many attempts. Please try again in 12 seconds.");
   assert.equal(wait(null), "Too many attempts. Please wait a moment.");

@@ -1,9 +1,9 @@
+import { messageText } from "../parlor/message-text.js";
 import { h, onceAFrame, text } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "./texts.js";
 import { announce } from "./dialog.js";
 
-const LONGEST = 4000;
 /** A character that can be seen. The server refuses a name without one; see VisibleText.swift. */
 const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\uFFFC\u{16FE4}\u{1D159}]/u;
 
@@ -51,13 +51,10 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave
     },
   } }, area, left, button);
 
-  function length() {
-    return [...area.value.trim()].length;
-  }
   function submit() {
-    const count = length();
-    if (count > LONGEST) announce(left.textContent);
-    if (!VISIBLE.test(area.value) || count > LONGEST) return;
+    const isTooLong = messageText.count(area.value) > messageText.limit;
+    if (isTooLong) announce(left.textContent);
+    if (!VISIBLE.test(area.value) || isTooLong) return;
     send(area.value.replace(UNSENDABLE, ""));
     area.value = "";
     changed();
@@ -78,7 +75,7 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave
     draw();
   }
   function draw() {
-    const remaining = area.value.length < LONGEST - 400 ? LONGEST : LONGEST - length();
+    const remaining = messageText.limit - messageText.count(area.value);
     text(left, remaining < 400 ? t(remaining < 0 ? "charactersOver" : "charactersLeft", { count: Math.abs(remaining) }) : "");
     left.classList.toggle("over", remaining < 0);
     button.disabled = !VISIBLE.test(area.value) || remaining < 0;

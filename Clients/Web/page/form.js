@@ -30,7 +30,7 @@ export function field(label, props, { hint, rule = hint, isOptional } = {}) {
     fail: say,
     /** Checks the value by the attributes of the input. @returns whether it may be sent. */
     check() {
-      if (!input.validity.valid) say(input.validity.valueMissing ? t("required") : rule ?? t("error.invalid_field"));
+      if (!input.validity.valid) say(input.validity.valueMissing ? t("required") : rule ?? failureText({ code: "invalid_field" }));
       return input.validity.valid;
     },
   };

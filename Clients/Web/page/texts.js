@@ -1,3 +1,4 @@
+import { failureSentence } from "../parlor/failure-sentence.js";
 import { chosen, keepChoice } from "./choices.js";
 import en from "./texts/en.js";
 import de from "./texts/de.js";
@@ -43,17 +44,7 @@ export function t(key, values = {}) {
   });
 }
 
-/**
- * Returns the text for a failure: the one for its code, or a general one. The server's own messages are in English and
- * for developers.
- */
+/** Returns the library's sentence for a failure: the server's own messages are in English and for developers. */
 export function failureText(failure) {
-  if (failure?.code === "rate_limited" && failure.retryAfter > 1_000) return t("error.wait", { when: inTime(failure.retryAfter) });
-  return TABLES[current][`error.${failure?.code}`] ?? t("error.unknown");
-}
-
-/** Formats a time from now, such as "in 5 minutes". */
-function inTime(milliseconds) {
-  const seconds = Math.ceil(milliseconds / 1_000);
-  return new Intl.RelativeTimeFormat(current).format(...(seconds < 90 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"]));
+  return failureSentence(failure, current);
 }

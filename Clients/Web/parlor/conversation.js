@@ -4,6 +4,7 @@ import { Loading } from "./loading.js";
 import { isUnread, pendingItem } from "./message-item.js";
 import { MessageLoader } from "./message-loader.js";
 import { MessageStore } from "./message-store.js";
+import { messageText } from "./message-text.js";
 import { Observable, keepFields, keepList } from "./observable.js";
 import { Typists, TypingSignal } from "./typing.js";
 
@@ -86,11 +87,10 @@ export class Conversation extends Observable {
   // Called by screens
 
   send(text) {
-    const trimmed = text.trim();
-    if (!trimmed || this.#isGone) return null;
+    if (!messageText.canBeSent(text) || this.#isGone) return null;
     this.#signal.stopped();
     const id = this.#backing.platform.makeId();
-    this.#backing.outbox.append(this.#lane, id, { type: "message", roomId: this.roomId, text: trimmed });
+    this.#backing.outbox.append(this.#lane, id, { type: "message", roomId: this.roomId, text: text.trim() });
     return id;
   }
 

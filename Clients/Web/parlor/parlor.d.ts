@@ -141,6 +141,13 @@ export class ClientFailure extends Error {
   readonly field: string | null;
 }
 
+/**
+ * Returns a sentence for a person about a failure, or about the failure of an item: the one for its code, or a general
+ * one. It is never the error's own message, which is in English and for developers.
+ * @param language "en" or "de"; any other means English.
+ */
+export function failureSentence(failure: unknown, language?: string): string;
+
 // ---- The platform and storage ---------------------------------------------------------------------------------------
 
 /**
@@ -463,6 +470,16 @@ export interface MessageItem {
   readonly message: Message | null;
 }
 
+/** The rules for the text of a message, for a field in which a person writes one. */
+export const messageText: {
+  /** The maximum of `count`: the server's. */
+  readonly limit: 4000;
+  /** Returns the number of characters as the server counts them: code points, without the white space around the text. */
+  count(text: string): number;
+  /** Returns true if `Conversation.send` takes the text: something is left of it, and it is not over the limit. */
+  canBeSent(text: string): boolean;
+};
+
 export interface ConversationSnapshot {
   /** Sorted by `seq`, followed by unsent messages in the order of the calls. */
   readonly items: readonly MessageItem[];
@@ -492,7 +509,8 @@ export class Conversation implements Observable<ConversationSnapshot> {
    * cannot store is sent at once. If the server cannot take it then, the message fails with `not_kept`. A message that
    * has waited for more than a day is not sent by itself: it fails with `too_old`, `retry` sends it, and `discard`
    * drops it.
-   * @returns the item's id; null for a blank text.
+   * @returns the item's id; null if `messageText` says that the text cannot be sent, or if the room is gone. Such a text
+   * has to stay in the field.
    */
   send(text: string): string | null;
   /** Sends a failed message again, under the same `tempId`. */

@@ -10,6 +10,8 @@ import { indexedDBStorage, memoryStorage } from "./storage.js";
 
 export { attach } from "./attach.js";
 export { badgeText, personName } from "./display.js";
+export { failureSentence } from "./failure-sentence.js";
+export { messageText } from "./message-text.js";
 export { browserPlatform, ClientFailure, indexedDBStorage, memoryStorage };
 
 const IDLE = { state: "idle", isCaughtUp: false, isSlow: false, transport: null, failure: null, retryAt: null };

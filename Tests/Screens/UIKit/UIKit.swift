@@ -7,7 +7,19 @@ public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
     public static let invalid = UIBackgroundTaskIdentifier(rawValue: 0)
 }
 
-@MainActor open class UIResponder: NSObject {}
+@MainActor open class UIResponder: NSObject {
+    @discardableResult open func becomeFirstResponder() -> Bool { true }
+}
+
+@MainActor open class UIView: UIResponder {}
+
+@MainActor open class UITextField: UIView {
+    open var text: String?
+}
+
+@MainActor open class UILabel: UIView {
+    open var text: String?
+}
 
 @MainActor open class UIApplication: UIResponder {
     public class var shared: UIApplication { fatalError("a shim") }

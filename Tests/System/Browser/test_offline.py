@@ -219,7 +219,7 @@ def test_without_a_connection_a_room_that_was_never_opened_here_says_once_why_it
     window.shows(".chat h2", "Say hello")
     window.row("Kitchen").click()
     window.shows(".chat h2", "could not be loaded")
-    window.lacks(".chat p", "can’t be reached")
+    window.lacks(".chat p", "cannot be reached")
     window.lacks(".room .button", "Try again")
 
 

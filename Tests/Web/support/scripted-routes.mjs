@@ -82,7 +82,7 @@ export const messageRoutes = {
     return messageRoutes.read(parlor, room, user, data);
   },
   send(parlor, room, user, { text, tempId }) {
-    if (text.length > 4_000) throw new Refusal(422, "invalid_field");
+    if ([...text].length > 4_000 || text.includes("\0")) throw new Refusal(422, "invalid_field");
     const key = `${user.id} ${tempId}`;
     if (room.made.has(key)) {
       const message = room.messages.find(({ id }) => id === room.made.get(key));

@@ -14,10 +14,10 @@ final class ConnectionStatus {
 
     init(log: ClientLog) { self.log = log }
 
-    /// Notes that the data of an interrupted sign-out cannot be deleted, so that nothing starts.
-    func noteNotForgotten(_ error: any Error) {
-        log.error(.storage, "not forgotten", for: error)
-        connection = .ended(SignOutMark.notForgotten(error.localizedDescription))
+    /// Notes that the person's folder cannot be used, so that nothing starts.
+    func noteUnusable(_ failure: ClientFailure) {
+        log.error(.storage, "not started", for: failure)
+        connection = .ended(failure)
     }
 
     /// - Parameter isPolling: whether the transport's last connection polls.

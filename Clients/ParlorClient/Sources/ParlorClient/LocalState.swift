@@ -74,8 +74,11 @@ package final class LocalState {
 
     /// Returns the number of messages and board changes that the server does not have, including edits in conflict.
     ///
-    /// - Throws: the file system's error, or the refusal `not_forgotten`, if they cannot be counted now.
-    func unsentCount() async throws -> Int { try await outbox.unsentCount() + boards.unsentCount() }
+    /// - Throws: the file system's error, or the refusals `not_forgotten` and `in_use`, if they cannot be counted now.
+    func unsentCount() async throws -> Int {
+        try await folder.take()
+        return try await outbox.unsentCount() + boards.unsentCount()
+    }
 
     /// Returns the number of everything that is not sent; nil if something may wait that cannot be read.
     func unsentCountWithReceipts() async -> Int? {
@@ -106,13 +109,14 @@ package final class LocalState {
         await backing.cache.keep(advance, stores: stores)
     }
 
-    /// Sends and stores nothing any more. What is not sent yet stays on disk for the next client, which writes the same
-    /// files.
+    /// Sends and stores nothing any more, and releases the folder. What is not sent yet stays on disk for the next client,
+    /// which writes the same files.
     func end() async {
         drafts.end()
         await outbox.stop()
         await boards.end()
         await backing.receipts.removeAll()
+        folder.lock.end()
     }
 
     /// Notes that a sign-out begins: rooms that are opened from now on stay empty.
@@ -126,6 +130,7 @@ package final class LocalState {
     ///
     /// - Throws: the file system's first error, after it has tried everything.
     func removeAll() async throws {
+        defer { folder.lock.end() }
         await backing.receipts.removeAll()
         let unwritten = Result { try drafts.removeAll() }
         let unsent = await Result { try await outbox.stopAndRemoveAll() }

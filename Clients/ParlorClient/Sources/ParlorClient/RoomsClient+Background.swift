@@ -18,7 +18,7 @@ extension RoomsClient {
     /// ``ParlorAccount/signOut()`` discards them. Those of an earlier run count too, also before ``start()``. The call
     /// does not start to send them.
     ///
-    /// - Throws: the file system's error, or the refusal `not_forgotten`, if they cannot be counted now.
+    /// - Throws: the file system's error, or the refusals `not_forgotten` and `in_use`, if they cannot be counted now.
     public func unsentCount() async throws -> Int { try await local.unsentCount() }
 
     func backgroundResult(isOutOfTime: Bool) async -> BackgroundResult {

@@ -9,7 +9,8 @@ extension RoomsClient {
         case waiting(ClientFailure)
         /// There is no connection, and the client does not retry until ``RoomsClient/start()`` or
         /// ``RoomsClient/enterForeground()`` is called. Nobody is signed in, the server permanently refuses this
-        /// client, or the device cannot delete the data of an interrupted sign-out (`not_forgotten`).
+        /// client, the device cannot delete the data of an interrupted sign-out (`not_forgotten`), or another client has
+        /// the person's folder (`in_use`).
         case ended(ClientFailure)
     }
 }

@@ -101,8 +101,9 @@ public final class RoomsClient {
     ///
     /// Returns without waiting for the connection. Does nothing after a sign-out.
     ///
-    /// If the app ended during a sign-out, the person's remaining data is deleted first. If that fails, nothing starts:
-    /// ``connection`` is `ended` with the code `not_forgotten`, and the next start tries again.
+    /// If the app ended during a sign-out, the person's remaining data is deleted first. If that fails, or if another
+    /// client has the person's folder, nothing starts: ``connection`` is `ended` with the code `not_forgotten` or
+    /// `in_use`, and the next start tries again.
     ///
     /// ``start()``, ``stop()``, ``enterBackground(within:)``, ``enterForeground()`` and ``ParlorAccount/signOut()``
     /// may be called in any order, also before an earlier call has returned. The last call decides.
@@ -111,19 +112,18 @@ public final class RoomsClient {
         await start(orders.begin())
     }
 
-    /// - Returns: false if the data of an interrupted sign-out cannot be deleted, so that nothing may start.
+    /// - Returns: false if the folder cannot be used, so that nothing may start.
     @discardableResult
     private func start(_ generation: Int) async -> Bool {
-        if local.folder.isToBeForgotten {
-            do {
-                try local.folder.forgetAll()
-            } catch {
-                // The old data must not be sent, and no new data may be stored beside it.
-                access.close()
-                status.noteNotForgotten(error)
-                return false
-            }
+        do {
+            try await local.folder.open()
+        } catch {
+            // What another client has may not be sent twice. Old data must not be sent, or have new data beside it.
+            access.close()
+            status.noteUnusable(error)
+            return false
         }
+        guard orders.isLatest(generation) else { return true }
         access.open()
         local.folder.protect()
         drafts.restore()

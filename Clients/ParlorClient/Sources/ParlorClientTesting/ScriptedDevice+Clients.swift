@@ -4,7 +4,7 @@ import ParlorClient
 /// An app on a device: the account or the client uses the device's network and the server's clock.
 extension ScriptedDevice {
     /// Makes an account, as an app does at its launch. A second account with the same folder is the next launch of the
-    /// app; only one may be in use.
+    /// app: release the first one before.
     ///
     /// - Parameter folder: the parent of each person's folder; it also has the session.
     @MainActor

@@ -38,7 +38,7 @@ struct RoomsClientFreshTests {
     private func restarted(before: () async throws -> Void = {}) async throws -> RoomsClient {
         let first = try await home.connected()
         try await visit(first)
-        await first.stop()
+        await first.endProcess()
         try await before()
         return try await home.connected()
     }
@@ -108,7 +108,7 @@ struct RoomsClientFreshTests {
         try home.server.post("live", in: home.roomID, by: home.ben.id)
         await lookUntil { conversation.items.count == 1 }
         await first.local.conversations.close(conversation)
-        await first.stop()
+        await first.endProcess()
         for number in 1...3 {
             let client = try await home.connected()
             try home.server.post("\(number)", in: home.roomID, by: home.ben.id)
@@ -119,7 +119,7 @@ struct RoomsClientFreshTests {
             // What was replayed is on disk. A run that ends earlier makes the next one fetch a page.
             let cursor = await client.local.backing.server.connectionCursor()
             await lookUntil { await client.local.backing.cache.position()?.cursor == cursor }
-            await client.stop()
+            await client.endProcess()
         }
         let last = try await home.connected()
         let before = pages
@@ -199,7 +199,7 @@ struct RoomsClientFreshTests {
             try home.server.post("new", in: home.roomID, by: home.ben.id)
         }
         await lookUntil { (try? Data(contentsOf: file)) != earlier }
-        await second.stop()
+        await second.endProcess()
         try earlier.write(to: file)
         let third = try await home.connected()
         let before = pages
@@ -217,7 +217,7 @@ struct RoomsClientFreshTests {
             try home.server.post("new", in: home.roomID, by: home.ben.id)
         }
         try await visit(second)
-        await second.stop()
+        await second.endProcess()
         try earlier.write(to: position)
         try home.server.post("newer", in: home.roomID, by: home.ben.id)
         let third = try await home.connected()
@@ -276,7 +276,7 @@ private final class FreshRun {
             default:
                 // The app is killed: nothing more is written that waits for a pause.
                 if Bool.random(using: &random) { await leave() }
-                await client.stop()
+                await client.endProcess()
                 open = nil
                 client = home.makeClient()
                 await start()

@@ -111,15 +111,43 @@ struct RoomsClientLifeTests {
         await client.stop()
     }
 
+    @Test("a second client does not start on the folder of one in use, and loses none of its texts")
+    func secondClient() async throws {
+        await home.connect(client)
+        let room = try #require(client.rooms[home.roomID])
+        let conversation = client.openConversation(room)
+        home.device.setAirplaneMode(true)
+        conversation.send("first")
+        let device = home.server.makeDevice()
+        let second = home.makeClient(http: device, sockets: device)
+        await second.start()
+        guard case .ended(let failure) = second.connection else { throw ClientFailure.unreadable("it has started") }
+        #expect(failure.code == "in_use" && device.requests.isEmpty)
+        // What is typed there stays in view, and says why it is not kept.
+        let other = second.openConversation(room)
+        other.send("elsewhere")
+        await lookUntil { if case .failed = other.items.first?.state { true } else { false } }
+        conversation.send("second")
+        await lookUntil { await client.local.outbox.messages(in: home.roomID).count == 2 }
+        await client.endProcess()
+
+        await second.start()
+        await lookUntil { home.server.texts(in: home.roomID) == ["first", "second"] }
+        let failed = try #require(other.items.last)
+        await other.retry(failed.id)
+        await lookUntil { home.server.texts(in: home.roomID) == ["first", "second", "elsewhere"] }
+        await second.stop()
+    }
+
     @Test("messages that cannot be counted are not counted as none")
     func uncountable() async throws {
         await home.connect(client)
+        await client.endProcess()
         // A file in the place of the folder cannot be listed.
         try Data().write(to: home.temporary.url.appending(path: "outbox"))
         let next = home.makeClient()
         await #expect(throws: (any Error).self) { try await next.unsentCount() }
         #expect(await next.enterBackground() == .waiting(unsent: nil))
-        await client.stop()
     }
 
     @Test("a message that the server refuses is counted as waiting")
@@ -183,6 +211,7 @@ struct RoomsClientLifeTests {
         await client.stop()
         conversation.send("signed out of")
         #expect(await client.enterBackground() == .waiting(unsent: 1))
+        await client.endProcess()
         // An app that ends in the middle of a sign-out leaves this file.
         try Data().write(to: home.temporary.url.appending(path: "signed-out"))
         let next = home.makeClient()

@@ -106,7 +106,7 @@ struct RoomsClientOpeningTests {
         await until { conversation.isVerified }
         await first.local.conversations.close(conversation)
         _ = await first.enterBackground()
-        await first.stop()
+        await first.endProcess()
         let other = try home.server.makeRoom(by: home.ada.id, with: home.ben.id)
         let device = home.server.makeDevice()
         device.setAirplaneMode(true)

@@ -72,6 +72,7 @@ struct RoomsClientReopeningTests {
         try home.server.post("Just now", in: home.roomID, by: home.ben.id)
         await lookUntil { conversation.items.count == 1 }
         await client.enterBackground()
+        await client.endProcess()
         home.device.setAirplaneMode(true)
         let next = home.makeClient()
         await next.rooms.showKept()
@@ -86,10 +87,10 @@ struct RoomsClientReopeningTests {
         await lookUntil { client.rooms[made] != nil }
         await home.clock.advance(by: .seconds(1))
         await lookUntil { client.rooms.keeping == nil }
+        await client.endProcess()
         let next = home.makeClient()
         await next.rooms.showKept()
         #expect(next.rooms[made] != nil)
-        await client.stop()
     }
 
     @Test("a board is verified only once its room is joined")

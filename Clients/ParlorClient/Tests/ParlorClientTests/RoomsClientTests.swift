@@ -121,7 +121,7 @@ struct RoomsClientTests {
         #expect(conversation.items.map(\.state) == [.queued, .queued, .queued])
         await lookUntil { await client.local.outbox.messages(in: roomID).count >= 3 }
         await client.local.outbox.stop()
-        await client.stop()
+        await client.endProcess()
 
         device.setAirplaneMode(false)
         let again = makeClient(on: device)
@@ -163,7 +163,7 @@ struct RoomsClientTests {
         await client.start()
         await until { client.rooms.isLoaded }
         await TestClock.settle()
-        await client.stop()
+        await client.endProcess()
 
         device.setAirplaneMode(true)
         let again = makeClient(on: device)

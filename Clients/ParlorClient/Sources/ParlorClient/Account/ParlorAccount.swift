@@ -57,7 +57,9 @@ public final class ParlorAccount {
     ///   - server: the server's address, `https://…` or `http://…`.
     ///   - place: where the session stays; by default the keychain on Apple's systems, and a file in `folder` elsewhere.
     ///     An app with an extension passes the place that both share (<doc:Notifications>).
-    ///   - folder: the parent of each person's folder, for this server alone; by default one in Application Support.
+    ///   - folder: the parent of each person's folder, for this server alone; by default one in Application Support. Not
+    ///     in an app group's container: a client has its person's folder locked, and systems end a suspended app that has
+    ///     a lock there.
     ///   - clearNotifications: removes the app's delivered notifications and the icon's badge. It is called when a person
     ///     leaves, so that the next one does not see them.
     public convenience init(
@@ -208,6 +210,8 @@ public final class ParlorAccount {
         if isSomebodyElse {
             // No request of one person may be sent with another person's token.
             await client?.stop()
+            // A screen may still have the client, whose folder the same person's next client uses.
+            await client?.local.end()
             if client != nil { await forgetNotifications() }
             client = nil
             deleteSignedOut()

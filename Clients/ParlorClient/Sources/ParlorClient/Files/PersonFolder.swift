@@ -8,15 +8,42 @@ package struct PersonFolder {
     }
 
     let url: URL
+    let lock: FolderLock
     /// Deletes a file or a folder. Tests replace it.
     package var removeFile: (URL) throws -> Void = RoomFiles.removeItem
     private var mark: SignOutMark { SignOutMark(in: url) }
 
-    init(_ url: URL) { self.url = url }
+    init(_ url: URL) {
+        self.url = url
+        lock = FolderLock(url)
+    }
 
     func files(_ part: Part, log: ClientLog) -> RoomFiles {
         RoomFiles(
-            folder: url.appending(path: part.rawValue, directoryHint: .isDirectory), mark: mark, log: log)
+            folder: url.appending(path: part.rawValue, directoryHint: .isDirectory), mark: mark, lock: lock, log: log)
+    }
+
+    /// Takes the folder for its client.
+    ///
+    /// - Throws: the refusal `in_use` if another client has it for two more seconds: one that was just released still
+    ///   writes.
+    func take() async throws(ClientFailure) {
+        // `try?`: where there can be no folder, no file can be written either.
+        try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        let end = ContinuousClock.now + .seconds(2)
+        while !lock.take() {
+            guard ContinuousClock.now < end, !Task.isCancelled else { throw FolderLock.inUse }
+            try? await Task.sleep(for: .milliseconds(5))  // a cancellation ends the loop
+        }
+    }
+
+    /// Takes the folder, and completes an interrupted sign-out.
+    ///
+    /// - Throws: the refusal `in_use` or `not_forgotten`.
+    func open() async throws(ClientFailure) {
+        try await take()
+        guard isToBeForgotten else { return }
+        do { try forgetAll() } catch { throw SignOutMark.notForgotten(error.localizedDescription) }
     }
 
     /// Keeps the person's texts out of backups. Until the device is unlocked after a restart, nobody can read them.

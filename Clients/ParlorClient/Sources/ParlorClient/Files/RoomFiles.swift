@@ -9,6 +9,8 @@ package struct RoomFiles: Sendable {
     let folder: URL
     /// While this mark of a sign-out is set, nothing is read or written.
     let mark: SignOutMark?
+    /// While another object has this lock, nothing is read or written.
+    private let lock: FolderLock?
     private let log: ClientLog
     /// Deletes a file or a folder. Tests replace it.
     private let removeItem: @Sendable (URL) throws -> Void
@@ -17,11 +19,12 @@ package struct RoomFiles: Sendable {
     package init(folder: URL) { self.init(folder: folder, mark: nil, log: .none) }
 
     init(
-        folder: URL, mark: SignOutMark? = nil, log: ClientLog = .none,
+        folder: URL, mark: SignOutMark? = nil, lock: FolderLock? = nil, log: ClientLog = .none,
         removeItem: @escaping @Sendable (URL) throws -> Void = Self.removeItem
     ) {
         self.folder = folder
         self.mark = mark
+        self.lock = lock
         self.log = log
         self.removeItem = removeItem
     }
@@ -29,8 +32,8 @@ package struct RoomFiles: Sendable {
     /// Returns the files of a folder within this one.
     func subfolder(_ name: String) -> RoomFiles {
         RoomFiles(
-            folder: folder.appending(path: name, directoryHint: .isDirectory), mark: mark, log: log,
-            removeItem: removeItem)
+            folder: folder.appending(path: name, directoryHint: .isDirectory), mark: mark, lock: lock,
+            log: log, removeItem: removeItem)
     }
 
     @Sendable
@@ -48,13 +51,18 @@ package struct RoomFiles: Sendable {
         }
     }
 
+    private func check() throws {
+        try mark?.check()
+        guard lock?.take() ?? true else { throw FolderLock.inUse }
+    }
+
     func url(of key: String) -> URL { folder.appending(path: key.fileName() + ".json") }
 
     /// Returns the keys of all files. A missing folder counts as empty.
     ///
-    /// - Throws: the file system's error; the refusal `not_forgotten`.
+    /// - Throws: the file system's error; the refusals `not_forgotten` and `in_use`.
     func keys() throws -> [String] {
-        try mark?.check()
+        try check()
         let names = try logging("not listed") {
             do {
                 return try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -72,9 +80,9 @@ package struct RoomFiles: Sendable {
     ///
     /// - Returns: nil if there is no such file.
     /// - Throws: the file system's error, if the file cannot be read now, for example before the device is unlocked;
-    ///   the refusal `not_forgotten`. A later call may succeed.
+    ///   the refusals `not_forgotten` and `in_use`. A later call may succeed.
     func read(_ key: String) throws -> Data? {
-        try mark?.check()
+        try check()
         return try logging("not read") {
             do {
                 return try Data(contentsOf: url(of: key))
@@ -87,9 +95,9 @@ package struct RoomFiles: Sendable {
     /// Replaces the file completely, or not at all.
     ///
     /// - Parameter isForced: true to sync the file before this returns, so that it survives a power cut.
-    /// - Throws: the file system's error; the refusal `not_forgotten`.
+    /// - Throws: the file system's error; the refusals `not_forgotten` and `in_use`.
     func write(_ data: Data, of key: String, isForced: Bool) throws {
-        try mark?.check()
+        try check()
         try logging("not written") { try replace(url(of: key), with: data, isForced: isForced) }
     }
 

@@ -58,8 +58,8 @@ extension ClientFailure {
 /// The server's refusal of a request.
 public struct Refusal: Error, Hashable, Sendable {
     /// A code from docs/api.md, such as `room_not_found`, or one of a plugin. Later servers may add codes. The
-    /// library has codes of its own: `not_forgotten`, `disconnected`, `unsupported_scheme`, and `refused` for a connect
-    /// that the server refuses without a code.
+    /// library has codes of its own: `not_forgotten`, `in_use`, `disconnected`, `unsupported_scheme`, and `refused` for a
+    /// connect that the server refuses without a code.
     public var code: String
     /// A text for a person.
     public var message: String
@@ -70,6 +70,13 @@ public struct Refusal: Error, Hashable, Sendable {
     public var requestID: String?
     /// The pause that the server asked for.
     public var retryAfter: Duration?
+
+    /// For `invalid_field`, the name of the field that the server has refused, such as `username`: the first one in
+    /// backticks in the message. nil otherwise.
+    public var field: String? {
+        guard code == "invalid_field" else { return nil }
+        return message.firstMatch(of: /`(\w+)`/).map { String($0.1) }
+    }
 
     public init(
         code: String, message: String, isRetryable: Bool = false, status: Int? = nil, requestID: String? = nil,

@@ -50,7 +50,7 @@ struct ParlorAccountTests {
         await account.enterForeground()
         try await account.register(username: "ben", password: "correct horse", firstName: " Ben ")
         #expect(account.state.is("signed in") && account.client?.user.firstName == "Ben")
-        await account.client?.stop()
+        await account.client?.endProcess()
 
         let requests = phone.requests
         let next = makeAccount()
@@ -59,6 +59,17 @@ struct ParlorAccountTests {
         await next.enterForeground()
         await until { next.client?.connection == .connected }
         await next.client?.stop()
+    }
+
+    @Test(
+        "a form learns which field the server has refused",
+        arguments: [("a", "correct horse", "username"), ("cleo", "short", "password"), ("ada", "correct horse", nil)])
+    func refusedField(username: String, password: String, field: String?) async throws {
+        let failure = await #expect(throws: ClientFailure.self) {
+            try await makeAccount().register(username: username, password: password)
+        }
+        guard case .refused(let refusal) = failure else { throw failure ?? .signedOut }
+        #expect(refusal.field == field)
     }
 
     @Test("a session that ends leaves the client, and signing in again sends what was written meanwhile")
@@ -94,6 +105,19 @@ struct ParlorAccountTests {
         #expect(account.client !== hers && account.client?.user.username == "ben")
         await until { account.client?.connection == .connected && hers.connection == .idle }
         await account.client?.stop()
+    }
+
+    @Test("who comes back gets the folder at once, also if a screen still has the client of before")
+    func comingBack() async throws {
+        _ = server.addPerson("ben", password: "correct horse")
+        let account = makeAccount()
+        let before = try await signIn(account)
+        await until { before.connection == .connected }
+        try await account.signIn(username: "ben", password: "correct horse")
+        let hers = try await signIn(account)
+        #expect(hers !== before)
+        await until { hers.connection == .connected }
+        await hers.stop()
     }
 
     @Test("the app may sign in with a session that it has from the server")

@@ -201,7 +201,7 @@ struct BoardTests {
         await lookUntil { hers.board.conflicts.count == 1 }
         hers.device.release()
         await hers.board.keepAll()
-        await hers.client.stop()
+        await hers.client.endProcess()
 
         let again = try await seat(of: ada)
         let conflict = try #require(again.board.conflicts.first)
@@ -264,8 +264,8 @@ struct BoardTests {
         hers.board.edit(id, content: note("her plan"))
         await lookUntil { hers.board.conflicts.count == 1 && hers.board.unsentCount == 0 }
         await hers.board.keepAll()
-        await hers.client.stop()
         #expect(try await hers.client.unsentCount() == 1, "a sign-out would discard it")
+        await hers.client.endProcess()
 
         let again = try await seat(of: ada)
         #expect(again.board.conflicts.map(\.content) == [note("her plan")])
@@ -290,7 +290,7 @@ struct BoardTests {
         // A drag is one change, or two if its first position is already being sent.
         #expect(hers.board.unsentCount <= 4)
         await hers.board.keepAll()
-        await hers.client.stop()
+        await hers.client.endProcess()
 
         let device = server.makeDevice()
         let again = makeClient(ada, on: device)

@@ -60,3 +60,11 @@ struct AdasDevice {
         return conversation
     }
 }
+
+extension RoomsClient {
+    /// Stops as with the end of its process: another client may use the folder.
+    func endProcess() async {
+        await stop()
+        local.folder.lock.end()
+    }
+}

@@ -132,7 +132,7 @@ final class ChaosRun {
         // A typed message is not on the disk at once, so this waits for it.
         await lookUntil { conversation.sending.unkept.isEmpty }
         await client.local.outbox.stop()
-        await client.stop()
+        await client.endProcess()
         client = phone.makeClient(of: ada, folder: folder)
         isOpen = true
         conversation = client.openConversation(room)

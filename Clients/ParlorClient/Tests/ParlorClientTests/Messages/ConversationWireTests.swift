@@ -38,7 +38,7 @@ struct ConversationWireTests {
     /// Enters the room with a new client.
     private func seat(of person: Person) async throws -> Seat {
         let device = server.makeDevice()
-        let client = device.makeClient(of: person, folder: folder.url)
+        let client = device.makeClient(of: person, folder: folder.url.appending(path: person.id))
         await client.start()
         await until { client.connection == .connected && client.rooms[roomID] != nil }
         let conversation = client.openConversation(try #require(client.rooms[roomID]))

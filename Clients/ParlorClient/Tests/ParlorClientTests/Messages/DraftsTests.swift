@@ -102,7 +102,7 @@ struct DraftsTests {
         let other = try home.server.makeRoom(by: home.ada.id, with: home.ben.id)
         let first = try await home.connected()
         for roomID in [home.roomID, other] { first.drafts[roomID] = "half a sen" }
-        await first.stop()
+        await first.endProcess()
         let client = try await home.connected()
         #expect(client.drafts[home.roomID] == "half a sen" && client.drafts[other] == "half a sen")
         client.rooms.forget(other)

@@ -60,6 +60,7 @@ struct PersonConversationTests {
         let first = try await home.connected()
         await opened(first).close()
         await first.enterBackground()
+        await first.endProcess()
         home.device.setAirplaneMode(true)
         let client = home.makeClient()
         await client.start()

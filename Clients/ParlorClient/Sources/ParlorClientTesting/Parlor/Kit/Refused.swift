@@ -14,7 +14,7 @@ struct Refused: Error {
         .init(status: 404, code: "\(what)_not_found", message: "No such \(what).")
     }
     static func invalid(_ field: String, _ why: String) -> Self {
-        .init(status: 422, code: "invalid_field", message: "\(field) \(why).")
+        .init(status: 422, code: "invalid_field", message: "`\(field)` \(why).")
     }
     static func malformed(_ why: String) -> Self { .init(status: 400, code: "malformed_request", message: why) }
     static func forbidden(_ why: String) -> Self { .init(status: 403, code: "forbidden", message: why) }
