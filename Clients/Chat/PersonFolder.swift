@@ -21,8 +21,8 @@ struct PersonFolder: Sendable {
         self.username = username
     }
 
-    /// Locks the folder for this process, as long as the result exists. Without the lock, two programs could renew the same session, whose refresh
-    /// token works only once. They could also both send the same messages.
+    /// Locks the folder for this process, as long as the result exists. Without the lock, two programs could renew the same
+    /// session, whose refresh token works only once. They could also both send the same messages.
     ///
     /// - Throws: `Held` if another process has the lock; the file system's error.
     func hold() throws -> FolderLock {

@@ -93,9 +93,12 @@ enum MessagingSchema {
                 SELECT number, user_id, count FROM long_unread JOIN chats ON chats.room_id = long_unread.room_id
                 """,
             convert: LongMessages.shorten),
+        // To undo a DROP, SQLite would hold the whole table in memory; a DELETE of all rows it cannot undo alone.
         Migration(
             version: 5, name: "short rows, complete",
             sql: """
+                DELETE FROM long_messages;
+                DELETE FROM long_receipts;
                 DROP TABLE long_messages;
                 DROP TABLE long_receipts;
                 DROP TABLE long_unread;

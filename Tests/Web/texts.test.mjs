@@ -32,6 +32,13 @@ test("who has to wait is told how long", () => {
   assert.equal(wait(600_000), "Too many attempts. Please try again in 10 minutes.");
   assert.equal(wait(12_000), "Too many attempts. Please try again in 12 seconds.");
   assert.equal(wait(null), "Too many attempts. Please wait a moment.");
+  const slow = ClientFailure.refused("rate_limited", "no", { retryAfter: 300_000 });
+  for (const language of ["de", "de-DE", "de_AT", "DE"]) {
+    assert.equal(failureSentence(slow, language), "Zu viele Versuche. Bitte in 5 Minuten erneut versuchen.");
+  }
+  for (const language of ["en", "en-GB", "fr", "den", "constructor", ""]) {
+    assert.equal(failureSentence(slow, language), "Too many attempts. Please try again in 5 minutes.");
+  }
 });
 
 test("a refusal of a field names it", () => {

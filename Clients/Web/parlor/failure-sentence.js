@@ -33,9 +33,10 @@ const TEXTS = {
 
 /** Returns a sentence for a person. See parlor.d.ts. */
 export function failureSentence(failure, language = "en") {
+  const known = /^de\b/i.test(language.replace("_", "-")) ? "de" : "en";
   const isLong = failure?.code === "rate_limited" && failure.retryAfter > 1_000;
   const texts = isLong ? WAIT : Object.hasOwn(TEXTS, failure?.code) ? TEXTS[failure.code] : GENERAL;
-  return (texts[language] ?? texts.en).replace("{when}", () => inTime(failure.retryAfter, language));
+  return texts[known].replace("{when}", () => inTime(failure.retryAfter, known));
 }
 
 /** Formats a time from now, such as "in 5 minutes". */

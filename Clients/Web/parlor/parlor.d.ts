@@ -144,7 +144,7 @@ export class ClientFailure extends Error {
 /**
  * Returns a sentence for a person about a failure, or about the failure of an item: the one for its code, or a general
  * one. It is never the error's own message, which is in English and for developers.
- * @param language "en" or "de"; any other means English.
+ * @param language such as "de-AT"; what is not German means English.
  */
 export function failureSentence(failure: unknown, language?: string): string;
 

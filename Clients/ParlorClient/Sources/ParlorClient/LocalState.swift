@@ -128,8 +128,17 @@ package final class LocalState {
 
     /// Ends and deletes everything, for a sign-out. A repeated call deletes what is left.
     ///
-    /// - Throws: the file system's first error, after it has tried everything.
+    /// - Throws: the file system's first error, after it has tried everything. The refusal `in_use` if another client has the
+    ///   folder: the mark stays, so that client writes nothing more, and the next start deletes the data.
     func removeAll() async throws {
+        if !folder.lock.hasEnded {
+            do {
+                try await folder.take()
+            } catch {
+                await end()
+                throw error
+            }
+        }
         defer { folder.lock.end() }
         await backing.receipts.removeAll()
         let unwritten = Result { try drafts.removeAll() }

@@ -118,6 +118,7 @@ public final class RoomsClient {
         do {
             try await local.folder.open()
         } catch {
+            guard orders.isLatest(generation), !Task.isCancelled else { return false }
             // What another client has may not be sent twice. Old data must not be sent, or have new data beside it.
             access.close()
             status.noteUnusable(error)

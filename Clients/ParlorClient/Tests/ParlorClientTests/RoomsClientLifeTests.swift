@@ -139,6 +139,26 @@ struct RoomsClientLifeTests {
         await second.stop()
     }
 
+    @Test("a sign-out deletes nothing in a folder that another client has, and the next start does")
+    func signOutBeside() async throws {
+        await home.connect(client)
+        let conversation = client.openConversation(try #require(client.rooms[home.roomID]))
+        home.device.setAirplaneMode(true)
+        conversation.send("first")
+        let outbox = home.temporary.url.appending(path: "outbox")
+        func files() -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: outbox.path)) ?? [] }
+        await lookUntil { !files().isEmpty }
+        let device = home.server.makeDevice()
+        let second = home.makeClient(http: device, sockets: device)
+        let failure = await #expect(throws: ClientFailure.self) { try await second.signOut() }
+        #expect(failure?.code == "in_use" && !files().isEmpty)
+        await client.endProcess()
+        let next = home.makeClient()
+        await next.start()
+        #expect(files().isEmpty)
+        await next.stop()
+    }
+
     @Test("messages that cannot be counted are not counted as none")
     func uncountable() async throws {
         await home.connect(client)

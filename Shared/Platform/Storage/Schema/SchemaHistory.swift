@@ -65,15 +65,15 @@ struct SchemaHistory {
         }
     }
 
-    /// Requires as much space as the database takes, if rows are to be converted: until the transaction ends they exist
-    /// twice, the second time in about half the space, and the log has them once more.
+    /// Requires twice the space that the database takes, if rows are to be converted: until the transaction ends they exist
+    /// twice, and the log has the new ones and what is left of the old ones once more.
     ///
     /// - Returns: the required space in bytes; nil if no rows are converted.
     /// - Throws: `MigrationError.noSpace`; `StorageError`.
     private func requireSpace(for migrations: [Migration], of schema: String) throws -> Int? {
         let applied = try Self.countApplied(migrations, to: schema, on: connection)
         guard migrations.dropFirst(applied).contains(where: { $0.convert != nil }) else { return nil }
-        let needed = try connection.usedBytes()
+        let needed = 2 * (try connection.usedBytes())
         if let free = connection.freeBytes, free < needed { throw MigrationError.noSpace(needed: needed, free: free) }
         return needed
     }

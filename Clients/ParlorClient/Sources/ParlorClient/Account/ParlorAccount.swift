@@ -211,6 +211,7 @@ public final class ParlorAccount {
             // No request of one person may be sent with another person's token.
             await client?.stop()
             // A screen may still have the client, whose folder the same person's next client uses.
+            await client?.local.keepAll()
             await client?.local.end()
             if client != nil { await forgetNotifications() }
             client = nil

@@ -31,7 +31,8 @@ package final class FolderLock: Sendable {
             case .free: break
             }
             let descriptor = open(url.path(percentEncoded: false), O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { return true }
+            // Without a folder there is nothing to lock. Any other error may hide another's lock.
+            guard descriptor >= 0 else { return errno == ENOENT || errno == ENOTDIR }
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
                 state = .held(descriptor)
                 return true
@@ -40,6 +41,10 @@ package final class FolderLock: Sendable {
             close(descriptor)
             return !isTaken
         }
+    }
+
+    var hasEnded: Bool {
+        state.withLock { if case .ended = $0 { true } else { false } }
     }
 
     /// Releases the lock for good.

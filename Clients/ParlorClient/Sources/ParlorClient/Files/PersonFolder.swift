@@ -105,7 +105,9 @@ package struct PersonFolder {
         guard FileManager.default.fileExists(atPath: parent.path) else { return }
         let folders = try FileManager.default.contentsOfDirectory(at: parent, includingPropertiesForKeys: nil)
             .map(PersonFolder.init)
-        let removals = folders.filter(\.isToBeForgotten).map { folder in Result { try folder.forgetAll() } }
+        // The client that still has a folder writes nothing into it. The next call deletes it.
+        let removals = folders.filter { $0.isToBeForgotten && $0.lock.take() }
+            .map { folder in Result { try folder.forgetAll() } }
         for removal in removals { try removal.get() }
     }
 }
