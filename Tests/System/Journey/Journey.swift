@@ -137,8 +137,9 @@ struct Journey {
             guard ContinuousClock.now < end else { throw Failed(description: "what was typed is not kept") }
             try await Task.sleep(for: Self.pollInterval)
         }
-        await guest.client.local.outbox.stop()
         await guest.client.stop()
+        // As the end of a process does, this releases the folder.
+        await guest.client.local.end()
         await guest.network.switchOn()
         let again = try await start(guest.session, guest.tokens, guest.network)
         return (again, again.client.openConversation(room))

@@ -111,7 +111,7 @@ package final class LocalState {
 
     /// Sends and stores nothing any more, and releases the folder. What is not sent yet stays on disk for the next client,
     /// which writes the same files.
-    func end() async {
+    package func end() async {
         drafts.end()
         await outbox.stop()
         await boards.end()
