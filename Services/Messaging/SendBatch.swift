@@ -81,7 +81,8 @@ final class SendBatch: PendingChanges {
                 try store.findUnread(of: reader, in: key.roomID) { [self] in chats[key.roomID]?.unread[reader] = $0 }
             }
         }
-        try store.findLastNumber { [self] in lastNumber = $0 }
+        // On PostgreSQL no room is known yet, and it costs no round trip.
+        if chats.values.contains(where: { $0.number == nil }) { try store.findLastNumber { [self] in lastNumber = $0 } }
     }
 
     /// Returns the room's next `seq`, for a message that is inserted now, and a time that is not before the
