@@ -74,8 +74,8 @@ public struct Refusal: Error, Hashable, Sendable {
     /// For `invalid_field`, the name of the field that the server has refused, such as `username`: the first one in
     /// backticks in the message. nil otherwise.
     public var field: String? {
-        guard code == "invalid_field" else { return nil }
-        return message.firstMatch(of: /`(\w+)`/).map { String($0.1) }
+        let parts = message.split(separator: "`", maxSplits: 2, omittingEmptySubsequences: false)
+        return code == "invalid_field" && parts.count == 3 ? String(parts[1]) : nil
     }
 
     public init(
