@@ -78,12 +78,14 @@ struct MigrationTests {
 
     // MARK: Conversions
 
-    /// Moves items to a table with a number for each, in the order of their ids, and fills the connection's cache.
-    private func converting(_ body: @escaping @Sendable (Int) throws -> Void = { _ in }) -> Migration {
+    /// Moves items to a table with a number for each, in the order of their ids, and a text of so many bytes.
+    private func converting(
+        filling bytes: Int = 1 << 17, _ body: @escaping @Sendable (Int) throws -> Void = { _ in }
+    ) -> Migration {
         Migration(version: 2, name: "numbers", sql: "CREATE TABLE numbered (n INTEGER PRIMARY KEY, id TEXT, more TEXT)")
         {
             connection, converted in
-            let more = String(repeating: "x", count: 6 << 20)
+            let more = String(repeating: "x", count: bytes)
             for (n, id) in try connection.all("SELECT id FROM items ORDER BY id", body: { $0.text(0) }).enumerated() {
                 try connection.executeLater("INSERT INTO numbered (n, id, more) VALUES ($1, $2, $3)", n, id, more)
                 try body(n)
@@ -143,7 +145,9 @@ struct MigrationTests {
         let last = Migration(version: 3, name: "last", sql: "DROP TABLE items") { _, _ in
             copies.add(try source.copyAsAfterACrash())
         }
-        let migrations = [first, converting { _ in copies.add(try source.copyAsAfterACrash()) }, last]
+        let migrations = [
+            first, converting(filling: 6 << 20) { _ in copies.add(try source.copyAsAfterACrash()) }, last,
+        ]
         let done = try Engine.file.open(migrations, in: folder)
         copies.add(try folder.copyAsAfterACrash())
         await done.close()
