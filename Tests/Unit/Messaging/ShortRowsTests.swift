@@ -10,7 +10,7 @@ import Testing
 @Suite("Short rows")
 struct ShortRowsTests {
     private let folder = TemporaryFolder()
-    /// The number of messages; a campaign has a million (docs/performance.md).
+    /// The number of messages; a campaign has a million (docs/operating.md).
     private static let count = ProcessInfo.processInfo.environment["MIGRATED_MESSAGES"].flatMap(Int.init) ?? 2500
     private static let rooms = max(2, count / 30)
 

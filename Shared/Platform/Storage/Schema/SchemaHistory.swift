@@ -1,13 +1,15 @@
 /// Migrates schemas, and records in the database which migrations were applied, with their text.
 struct SchemaHistory {
     let connection: any ScriptableConnection
+    /// Called with the number of converted rows.
+    private let report: (Int) -> Void
 
     /// The number of converted rows between two reports.
     private static let reportedRows = 100_000
 
     /// Applies Storage's own migrations and the service's to a database.
     ///
-    /// - Parameter report: called with the number of converted rows, again and again.
+    /// - Parameter report: called with the number of converted rows, after each `reportedRows` of them.
     /// - Returns: the database's id.
     /// - Throws: `MigrationError`, with nothing changed; `StorageError`.
     static func migrate(
@@ -17,10 +19,10 @@ struct SchemaHistory {
         do {
             return try connection.transaction { connection in
                 try connection.liftTimeLimit()
-                let history = try SchemaHistory(on: connection)
-                try history.apply(DatabaseIdentity.migrations, to: "storage", report)
+                let history = try SchemaHistory(on: connection, report: report)
+                try history.apply(DatabaseIdentity.migrations, to: "storage")
                 needed = try history.requireSpace(for: migrations, of: "service")
-                try history.apply(migrations, to: "service", report)
+                try history.apply(migrations, to: "service")
                 return try DatabaseIdentity.loadOrCreate(on: connection)
             }
         } catch StorageError.full {
@@ -31,8 +33,9 @@ struct SchemaHistory {
 
     /// Creates the history's table. To be called in the transaction that applies the migrations: of two
     /// programs that start at once, the second finds them applied.
-    init(on connection: any ScriptableConnection) throws {
+    private init(on connection: any ScriptableConnection, report: @escaping (Int) -> Void) throws {
         self.connection = connection
+        self.report = report
         try connection.run(
             script: """
                 CREATE TABLE IF NOT EXISTS schema_history (
@@ -46,18 +49,18 @@ struct SchemaHistory {
     }
 
     /// - Throws: `MigrationError` before anything is changed; `StorageError`.
-    private func apply(_ migrations: [Migration], to schema: String, _ report: @escaping (Int) -> Void) throws {
+    private func apply(_ migrations: [Migration], to schema: String) throws {
         let applied = try Self.countApplied(migrations, to: schema, on: connection)
         for migration in migrations.dropFirst(applied) {
             try connection.run(script: migration.sql)
-            if let conversion = migration.convert { try convert(conversion, report) }
+            if let conversion = migration.convert { try convert(conversion) }
             try connection.execute(
                 "INSERT INTO schema_history (schema, version, name, sql) VALUES ($1, $2, $3, $4)",
                 schema, migration.version, migration.name, migration.sql)
         }
     }
 
-    private func convert(_ conversion: Migration.Conversion, _ report: @escaping (Int) -> Void) throws {
+    private func convert(_ conversion: Migration.Conversion) throws {
         var rows = 0
         try conversion(connection) { converted in
             rows += converted
