@@ -198,6 +198,25 @@ struct AcknowledgedCommitsTests {
         await again.close()
     }
 
+    @Test("a database that another program creates while this one starts is opened")
+    func createdMeanwhile() async throws {
+        let (folder, other) = (TemporaryFolder(), try await crashed(.logged))
+        let record = "test.db-acknowledged"
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: other.file(record)))
+        // The start sees no file, and then waits for the record.
+        #expect(mkfifo(folder.file(record), 0o600) == 0)
+        async let opened = onThread { try open(in: folder) }
+        let pipe = try await onThread { try FileHandle(forWritingTo: URL(fileURLWithPath: folder.file(record))) }
+        for name in ["test.db", "test.db-wal", record] {
+            #expect(rename(other.file(name), folder.file(name)) == 0)
+        }
+        try pipe.write(contentsOf: bytes)
+        try pipe.close()
+        let database = try await opened
+        #expect(try await count(database) == Self.writes)
+        await database.close()
+    }
+
     @Test("an older copy of a database that stopped is refused")
     func older() async throws {
         let folder = TemporaryFolder()

@@ -94,21 +94,13 @@ struct AcknowledgedCommits {
     ///
     /// - Throws: `.corrupt`, which says what to do.
     static func require(of file: SQLiteFile, busyTimeoutMilliseconds: Int) throws {
-        let log = SQLiteFile(path: file.path + "-wal")
-        guard file.size > 0 else {
-            // SQLite would delete the log.
-            guard log.size == 0 else {
-                throw StorageError.corrupt(
-                    """
-                    \(file.path) is missing or empty, and its write-ahead log \(log.path) is there. Put the file back, or \
-                    restore a backup. To start with an empty database, delete the log and \(path(of: file))
-                    """)
+        if file.size == 0 {
+            do {
+                return try requireNew(file)
+            } catch {
+                // Another program may have created it meanwhile: its bytes come first, and all that was found after them.
+                if file.size == 0 { throw error }
             }
-            if let recorded = try read(path(of: file)) {
-                guard recorded.counts.values.contains(where: { $0 > 0 }) else { return }
-                throw refusal(of: file, "it is missing or empty")
-            }
-            return try DatabaseNames(besides: file).requireNew(file)
         }
         guard let recorded = try read(path(of: file)) else { return }
         let connection = try SQLiteConnection(file.path, role: .reader, isReadOnly: true)
@@ -124,6 +116,23 @@ struct AcknowledgedCommits {
         }
         for kind in Kind.allCases where found[kind] < recorded[kind] {
             throw refusal(of: file, "it ends at \(kind) \(found[kind]), and not at \(recorded[kind])")
+        }
+    }
+
+    /// Refuses a database without any bytes if something is left of an earlier one.
+    private static func requireNew(_ file: SQLiteFile) throws {
+        let log = SQLiteFile(path: file.path + "-wal")
+        // SQLite would delete the log.
+        guard log.size == 0 else {
+            throw StorageError.corrupt(
+                """
+                \(file.path) is missing or empty, and its write-ahead log \(log.path) is there. Put the file back, or \
+                restore a backup. To start with an empty database, delete the log and \(path(of: file))
+                """)
+        }
+        guard let recorded = try read(path(of: file)) else { return try DatabaseNames(besides: file).requireNew(file) }
+        guard recorded.counts.values.allSatisfy({ $0 == 0 }) else {
+            throw refusal(of: file, "it is missing or empty")
         }
     }
 
