@@ -1,6 +1,5 @@
 import ParlorContracts
 import ParlorEventLog
-import ParlorJSON
 import ParlorSecurity
 
 /// The positions in every service's event log up to which a client has all events.
@@ -34,30 +33,19 @@ extension LogPosition {
 
 /// Encodes cursors for clients. A signature over the cursor and the person's id prevents changes and use by others.
 ///
-/// The format is `BASE64URL(HMAC-SHA-256, truncated to 16 bytes, then the logs as JSON)`. All gateways
-/// with the same secret can decode it.
+/// The format is `BASE64URL(HMAC-SHA-256, truncated to 16 bytes, then the cursor's bytes)`. All gateways with the same
+/// secret can decode it.
 package struct SyncCursorCodec: Sendable {
     private let key: [UInt8]
     private static let signatureLength = 16
-    /// The length limit of a cursor, which has some hundred bytes for each log.
+    /// The length limit of a cursor, which has some 20 characters for each log, and 40 for each service.
     private static let maxLength = 8192
 
     /// - Parameter secret: the secret that signs tokens; another key is derived from it.
     package init(secret: [UInt8]) { key = HMACSHA256.authenticate(Array("parlor sync cursor".utf8), key: secret) }
 
     package func encode(_ cursor: SyncCursor, for userID: String) -> String {
-        let body = JSONWriter.bytes { json in
-            json.object {
-                for (logID, state) in cursor.logs.sorted(by: { $0.key < $1.key }) {
-                    $0.member(
-                        logID.name,
-                        object: {
-                            state.position.writeMembers(to: &$0)
-                            if state.taken > 0 { $0.member("taken", state.taken) }
-                        })
-                }
-            }
-        }
+        let body = cursor.bytes
         return Base64URL.encode(signature(of: body[...], for: userID) + body)
     }
 
@@ -70,16 +58,8 @@ package struct SyncCursorCodec: Sendable {
         guard constantTimeEquals(Array(bytes[..<Self.signatureLength]), signature(of: body, for: userID)) else {
             return nil
         }
-        // A signed cursor is ours, but an older version may have used another format.
-        guard let object = try? JSONValue(parsing: body).object else { return nil }
-        var logs: [LogID: SyncCursor.LogState] = [:]
-        for (name, value) in object.all {
-            guard let logID = LogID(name: name), let members = value.object, let position = LogPosition(members) else {
-                return nil
-            }
-            logs[logID] = .init(position: position, taken: members["taken"]?.int ?? 0)
-        }
-        return SyncCursor(logs: logs)
+        // A signed cursor is ours, but another version may have used another format.
+        return SyncCursor(bytes: body) ?? SyncCursor(older: body)
     }
 
     private func signature(of body: ArraySlice<UInt8>, for userID: String) -> [UInt8] {

@@ -1,6 +1,7 @@
 import ParlorContracts
 import ParlorEventLog
 import ParlorJSON
+import ParlorSecurity
 import Testing
 
 @testable import ParlorDelivery
@@ -22,6 +23,47 @@ struct SyncCursorTests {
     func roundTrip() {
         let text = Self.codec.encode(Self.cursor, for: "ada")
         #expect(Self.codec.decode(text, for: "ada") == Self.cursor)
+    }
+
+    @Test(
+        "a cursor with any positions is read as it was written",
+        arguments: [
+            SyncCursor([:]), SyncCursor([:], unknown: ["chat", LogID("chat", 3)]),
+            SyncCursor([
+                "chat": .init(databaseID: "", seq: .max, digest: (1 << 52) - 1),
+                LogID("chat", 1): .init(databaseID: "é", seq: 127, digest: 1),
+                LogID("chat", 15): .init(databaseID: "é", seq: 128, digest: 1 << 51),
+                LogID("rooms", 1000): .init(databaseID: "000000000000zzzzzzzzzzzz0z", seq: 1, digest: 0),
+            ]),
+        ])
+    func anyPositions(cursor: SyncCursor) {
+        #expect(Self.codec.decode(Self.codec.encode(cursor, for: "ada"), for: "ada") == cursor)
+        for length in 0..<cursor.bytes.count {
+            let part = SyncCursor(bytes: cursor.bytes.prefix(length))
+            #expect(part == nil || part.map { $0.logs.count < cursor.logs.count } == true)
+        }
+    }
+
+    @Test(
+        "a cursor with four logs of messaging has at most 300 characters, and one with sixteen 500", arguments: [4, 16])
+    func length(logs: Int) {
+        var positions: [LogID: LogPosition] = [:]
+        for service in ["accounts", "elements", "messaging", "rooms"] {
+            for number in 0..<(service == "messaging" ? logs : 1) {
+                positions[LogID(service, number)] = LogPosition(
+                    databaseID: "3w5e11264sgsf3w5e11264sgsf", seq: 100_000_000, digest: (1 << 52) - 1)
+            }
+        }
+        #expect(Self.codec.encode(SyncCursor(positions), for: "ada").count <= (logs == 4 ? 300 : 500))
+    }
+
+    @Test("a cursor of 0.1.0 is read")
+    func older() {
+        let body =
+            #"{"chat":{"databaseId":"c1","seq":41,"digest":4000000000,"taken":2},"rooms":{"databaseId":"r1","seq":0,"digest":0}}"#
+        let key = HMACSHA256.authenticate(Array("parlor sync cursor".utf8), key: Array(repeating: 7, count: 32))
+        let signature = HMACSHA256.authenticate(Array("ada\0\(body)".utf8), key: key).prefix(16)
+        #expect(Self.codec.decode(Base64URL.encode(signature + Array(body.utf8)), for: "ada") == Self.cursor)
     }
 
     @Test("a cursor is refused from anybody else, and by another installation")
