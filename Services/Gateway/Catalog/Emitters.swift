@@ -9,7 +9,7 @@ import Synchronization
 /// are nobody else's. `room:badges` is sent by each service with a badge, for its own badges.
 package final class Emitters: Sendable {
     /// Returns the events of an entry that are sent.
-    package typealias Filter = (LogEntry) -> [Emission]
+    package typealias Filter = @Sendable (LogEntry) -> [Emission]
 
     private let catalog = Mutex<@Sendable () -> Catalog?>({ nil })
     private let throttle = Mutex(LogThrottle())
@@ -22,7 +22,7 @@ package final class Emitters: Sendable {
 
     /// Returns a closure for many entries of a service. It logs events that are not sent, each reason once a minute.
     package func filter(of service: String) -> Filter {
-        guard let catalog = catalog.withLock(\.self)() else { return \.emissions }
+        guard let catalog = catalog.withLock(\.self)() else { return { $0.emissions } }
         return { [self] entry in
             let (emissions, mistake) = entry.emissionsAndMistake
             if let mistake {

@@ -12,6 +12,9 @@ final class Audience {
     func person(_ id: String) -> [Subscriber] { people[id] ?? [] }
     func room(_ id: String) -> [Subscriber] { rooms[id] ?? [] }
 
+    func hasPerson(_ id: String) -> Bool { people[id] != nil }
+    func hasRoom(_ id: String) -> Bool { rooms[id] != nil }
+
     func add(_ subscriber: Subscriber) {
         subscriber.everyoneIndex = everyone.count
         everyone.append(subscriber)

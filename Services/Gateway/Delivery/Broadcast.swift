@@ -2,9 +2,12 @@ import ParlorContracts
 import ParlorEventLog
 import ParlorGatewayCatalog
 import ParlorSocketIO
+import Synchronization
 
-/// A log entry prepared for all loops, with each emission framed once. A class, as all loops and their replay
-/// buffers share it.
+/// A log entry for all loops. A class, as the loops and their replay buffers share it.
+///
+/// Its events are decoded and framed once, when a loop first has somebody for them. Most entries of a large system concern
+/// nobody on this gateway.
 package final class Broadcast: Sendable {
     package struct Item: Sendable {
         package let emission: Emission
@@ -14,29 +17,64 @@ package final class Broadcast: Sendable {
 
     let position: EntryPosition
     let entry: LogEntry
-    let items: [Item]
     /// The message that this entry deletes; nil for nearly all entries.
     let deletedMessageID: String?
+    private let sending: Emitters.Filter
+    private let decoded = Mutex(Decoded())
+
+    private struct Decoded {
+        /// Nil until they are needed.
+        var items: [Item]?
+        /// Nil until they are needed.
+        var named: [String]?
+    }
 
     var roomID: String { entry.roomID }
     var participants: [String] { entry.participants }
 
     /// - Parameter sending: returns the events of the entry that are sent.
-    init(_ entry: LogEntry, of logID: LogID, sending: Emitters.Filter = \.emissions) {
+    init(_ entry: LogEntry, of logID: LogID, sending: @escaping Emitters.Filter = { $0.emissions }) {
         position = EntryPosition(log: logID, seq: entry.seq)
         self.entry = entry
-        items = sending(entry).map { emission in
-            Item(
-                emission: emission,
-                packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)
-        }
+        self.sending = sending
         deletedMessageID = entry.fact?.deletedMessageID
     }
 
-    func logPosition(in databaseID: String) -> LogPosition { LogPosition(after: entry, in: databaseID) }
+    /// The events that are sent.
+    var items: [Item] {
+        decoded.withLock { decoded in
+            if let items = decoded.items { return items }
+            let items = sending(entry).map { emission in
+                Item(
+                    emission: emission,
+                    packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)
+            }
+            decoded.items = items
+            return items
+        }
+    }
+
+    /// The people to whom events go; maybe also others.
+    var namedPeople: [String] {
+        decoded.withLock { decoded in
+            if let named = decoded.named { return named }
+            let named = decoded.items?.compactMap(\.emission.person) ?? entry.namedPeople
+            decoded.named = named
+            return named
+        }
+    }
 
     /// The person whose typing ends, because this entry is the message that they typed.
     var endsTypingOf: String? { items.lazy.compactMap(\.emission.endsTypingOf).first }
+
+    func logPosition(in databaseID: String) -> LogPosition { LogPosition(after: entry, in: databaseID) }
+}
+
+extension Emission {
+    /// The person to whom it goes; nil for any other audience.
+    var person: String? {
+        if case .person(let id) = audience { id } else { nil }
+    }
 }
 
 /// The sockets that receive `:global` events.

@@ -7,8 +7,8 @@ import ParlorServiceKit
 
 /// Passes the entries of services' logs through these steps, in this order:
 ///
-/// 1. Each entry is framed once, for all sockets of all loops (`Broadcast`), without events that its service may not send
-///    (`Emitters`).
+/// 1. Each entry becomes a `Broadcast`, whose events are framed once for all sockets of all loops, without those that its
+///    service may not send (`Emitters`).
 /// 2. Cached fields of messages and people, and cached lists of rooms that it concerns, become stale. This
 ///    precedes all events to clients: a client that requests the list because of the event must not get the
 ///    old one.
@@ -80,9 +80,13 @@ package final class LogPipeline: LogReceiver {
         if let last = entries.last { metrics.note(last.seq, of: logID) }
         for (entry, broadcast) in zip(entries, broadcasts) {
             log.debug("fanned out", ["request": entry.requestID ?? "", "log": logID.name, "seq": entry.seq])
-            guard let userID = broadcast.endsTypingOf else { continue }
-            let member = RoomMember(roomID: broadcast.roomID, userID: userID)
-            presence.onLoop { $0.endTyping(member) }
+            presence.onLoop { presence in
+                // Events are not decoded for it unless somebody types here.
+                guard presence.isTyping(anyOf: entry.participants, in: entry.roomID),
+                    let userID = broadcast.endsTypingOf
+                else { return }
+                presence.endTyping(RoomMember(roomID: entry.roomID, userID: userID))
+            }
         }
         sink.deliver(broadcasts)
     }

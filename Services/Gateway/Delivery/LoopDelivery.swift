@@ -131,7 +131,7 @@ package actor LoopDelivery: LoopPart {
     /// write for each socket, and copies a broadcast only once.
     func deliver(_ broadcasts: [Broadcast]) {
         for broadcast in broadcasts {
-            for item in broadcast.items {
+            for item in concerns(broadcast) ? broadcast.items : [] {
                 if let packet = item.packet {
                     send(packet, to: item.emission.audience, of: broadcast)
                 } else {
@@ -143,6 +143,13 @@ package actor LoopDelivery: LoopPart {
             buffer.append(broadcast)
             for ack in acks.reach(broadcast.position) { ack.release() }
         }
+    }
+
+    /// Returns false if no socket of this loop is sent an event of the entry. Its events are then not decoded.
+    private func concerns(_ broadcast: Broadcast) -> Bool {
+        if globalScope == .everyone, !audience.everyone.isEmpty { return true }
+        return audience.hasRoom(broadcast.roomID) || broadcast.participants.contains(where: audience.hasPerson)
+            || broadcast.namedPeople.contains(where: audience.hasPerson)
     }
 
     func deliver(_ change: Presence.Change) { lagging.send(change, to: audience.room(change.member.roomID)) }

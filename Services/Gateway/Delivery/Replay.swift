@@ -110,7 +110,7 @@ package struct Replay {
     ///
     /// - Parameter sending: returns the events of an entry that are sent.
     package mutating func supply(
-        _ logID: LogID, _ entries: [LogEntry], through: Int, sending: Emitters.Filter = \.emissions
+        _ logID: LogID, _ entries: [LogEntry], through: Int, sending: @escaping Emitters.Filter = { $0.emissions }
     ) {
         supply(logID, entries.map { Broadcast($0, of: logID, sending: sending) }, through: through)
     }

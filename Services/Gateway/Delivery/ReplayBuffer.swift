@@ -23,7 +23,7 @@ struct ReplayBuffer {
     private struct Generation {
         var entries: [Broadcast] = []
         var bytes = 0
-        /// The indices of each person's entries: those of the participants, and of others who are sent an event.
+        /// The indices of each person's entries: those of the participants, and of others whom events name.
         var byPerson: [String: [Int]] = [:]
 
         /// If the entry deletes a message, removes the message's events, so that nobody who catches up gets its text.
@@ -40,10 +40,7 @@ struct ReplayBuffer {
 
         mutating func append(_ broadcast: Broadcast) {
             for id in broadcast.participants { byPerson[id, default: []].append(entries.count) }
-            for item in broadcast.items {
-                guard case .person(let id) = item.emission.audience, byPerson[id]?.last != entries.count else {
-                    continue
-                }
+            for id in broadcast.namedPeople where byPerson[id]?.last != entries.count {
                 byPerson[id, default: []].append(entries.count)
             }
             entries.append(broadcast)

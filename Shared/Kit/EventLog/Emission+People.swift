@@ -22,6 +22,12 @@ extension Emission {
     }
 }
 
+extension LogEntry {
+    /// The people to whom events of this entry go, and others whom its events call `person`. The events are not decoded
+    /// for it.
+    public var namedPeople: [String] { emissionsJSON.strings(ofAll: "person") }
+}
+
 extension [Emission] {
     /// Separates the events that people would miss (`isMissed`) from those of the room. Both keep their order. Returns
     /// nil if nobody would miss an event, which is the usual case.

@@ -88,7 +88,7 @@ public final class LogEntry: CommitEvent {
     public var fact: Fact? {
         decoded.withLock { decoded in
             if let fact = decoded.fact { return fact }
-            let first = emissionsJSON.array?.first
+            let first = emissionsJSON.firstElement
             let fact = first.flatMap { Fact($0) ?? Emission($0).flatMap(Fact.init(older:)) }
             decoded.fact = .some(fact)
             return fact

@@ -46,6 +46,38 @@ struct JSONScanner {
         }
     }
 
+    /// Returns the range of the first value of a text that is an array; nil if it has none.
+    static func firstElement(of text: ArraySlice<UInt8>) -> Range<Int>? {
+        text.withUnsafeBufferPointer { buffer in
+            var scanner = JSONScanner(buffer)
+            scanner.position += 1
+            guard let byte = scanner.nextSignificant(), byte != UInt8(ascii: "]") else { return nil }
+            return scanner.skipValue()
+        }
+    }
+
+    /// Returns the ranges of the strings of all members with this name, at any depth.
+    static func strings(ofAll name: StaticString, in text: ArraySlice<UInt8>) -> [Range<Int>] {
+        let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        return text.withUnsafeBufferPointer { buffer in
+            var scanner = JSONScanner(buffer)
+            var found: [Range<Int>] = []
+            while scanner.position < buffer.count {
+                guard buffer[scanner.position] == UInt8(ascii: "\"") else {
+                    scanner.position += 1
+                    continue
+                }
+                let start = scanner.position + 1
+                scanner.skipString()
+                let written = UnsafeBufferPointer(rebasing: buffer[start..<max(scanner.position - 1, start)])
+                guard spells(written, name), scanner.nextSignificant() == UInt8(ascii: ":") else { continue }
+                scanner.position += 1
+                if scanner.nextSignificant() == UInt8(ascii: "\"") { found.append(scanner.skipValue()) }
+            }
+            return found
+        }
+    }
+
     /// Returns true if the text between quotation marks is this name. Escapes are rare in names, so the bytes are
     /// compared first.
     static func spells(_ written: UnsafeBufferPointer<UInt8>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -103,6 +103,17 @@ public struct JSONValue: Sendable, Hashable {
         return JSONScanner.elements(of: bytes).map { JSONValue(trusted: bytes.part($0)) }
     }
 
+    /// The first value of an array; nil if it has none, and for any other kind. The others are not looked at.
+    public var firstElement: JSONValue? {
+        guard kind == .array else { return nil }
+        return JSONScanner.firstElement(of: bytes).map { JSONValue(trusted: bytes.part($0)) }
+    }
+
+    /// Returns the texts of all members with this name that are strings, at any depth.
+    public func strings(ofAll name: StaticString) -> [String] {
+        JSONScanner.strings(ofAll: name, in: bytes).compactMap { JSONValue(trusted: bytes.part($0)).string }
+    }
+
     /// Returns the values of an array, each as it is read; nil for any other kind, and if one of them cannot be read.
     @inlinable public func list<Item>(of read: (JSONValue) -> Item?) -> [Item]? {
         guard let values = array else { return nil }

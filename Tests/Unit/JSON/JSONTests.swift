@@ -55,6 +55,29 @@ struct JSONTests {
         }
     }
 
+    @Test(
+        "the strings of all members with a name are found at any depth, and not in texts",
+        arguments: [
+            ("{}", []), (#"{"id":"a"}"#, ["a"]),
+            (#"[{"x":[{"id" : "a\n"},{"id":1}]},{"id":"b","id":"c"}]"#, ["a\n", "b", "c"]),
+            (#"{"x":"id","y":"\"id\":\"a\"","id":{"id":"d"}}"#, ["d"]), (#"{"\u0069d":"e","idd":"f"}"#, ["e"]),
+            (#"["id","x"]"#, []),
+        ])
+    func stringsOfAll(text: String, expected: [String]) {
+        #expect(JSONValue(trusted: Array(text.utf8)).strings(ofAll: "id") == expected)
+    }
+
+    @Test(
+        "the first element of an array is found without the others",
+        arguments: [
+            ("[]", nil), ("[ ]", nil), ("{}", nil), ("1", nil), ("", nil), ("[", nil),
+            (#"[ {"a":[1]} ,2]"#, #"{"a":[1]}"#),
+            ("[1,2]", "1"), ("[[],2]", "[]"),
+        ])
+    func firstElement(text: String, expected: String?) {
+        #expect(JSONValue(trusted: Array(text.utf8)).firstElement?.text == expected)
+    }
+
     @Test("each level ends as it began, however deep", arguments: [1, 2, 63, 64, 65, 127, 128, 129, 200])
     func levels(_ depth: Int) throws {
         // Objects at every third level, so that no level is like the one 64 above it.

@@ -157,6 +157,22 @@ struct RecoveryTests {
         }
     }
 
+    @Test("an entry that concerns nobody here is decoded only for a client that catches up")
+    func decodedLate() async throws {
+        try await GatewayHarness.run(["--global-scope", "participants"]) { harness in
+            let cursor = harness.cursor(at: harness.chat)
+            let bob = try await harness.connect(GatewayHarness.bob)
+            // No service may send the second event. The gateway logs that once it has decoded it.
+            let emissions = ["missed", "room:presence"].map { Emission(to: .room, $0, .emptyObject) }
+            harness.chat.emit(emissions, room: "s", participants: ["ada", "cy"])
+            harness.chat.emit([Emission(to: .person("bob"), "invited", .emptyObject)], room: "s", participants: ["ada"])
+            #expect(try await bob.next() == .event("invited", .emptyObject))
+            #expect(!harness.log.text.contains("an event is not sent"))
+            #expect(try await Self.connect(harness, since: cursor).missed == ["missed"])
+            #expect(harness.log.text.contains("an event is not sent"))
+        }
+    }
+
     @Test("a replay over the request's time is given up, and events sent meanwhile are answered then")
     func givesUp() async throws {
         try await GatewayHarness.run(["--request-timeout", "1s"]) { harness in
