@@ -10,6 +10,7 @@ public struct MessagingService: Service {
     public static let migrations = MessagingSchema.migrations
     public static let peer = BusPeer.service(name, requests: [Subject.membership, Subject.sharedRooms])
     public static let log: LogContents = [.clientEvents, .roomChanges]
+    public static let mayHaveSeveralLogs = true
     public static let limits = RateLimit.ofMessaging
     public static let events = EventDescription.ofMessages
 

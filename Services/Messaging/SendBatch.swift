@@ -8,7 +8,7 @@ import ParlorStorage
 ///
 /// What they need to know is loaded before the first of them: with each key the room's last `seq`, the counts of people
 /// whose counts fall, and whether the `tempId` of a send exists. A room's last `seq` and a person's count are written once
-/// for all of them. No other transaction writes meanwhile, as a database has one writing transaction at a time.
+/// for all of them. No other transaction writes to these rooms meanwhile, as a log has one writing transaction at a time.
 final class SendBatch: PendingChanges {
     /// What a write needs to know of a room.
     struct Key: Sendable {
@@ -64,11 +64,14 @@ final class SendBatch: PendingChanges {
     private var sent: Set<Attempt> = []
     /// The highest number of a chat.
     private var lastNumber = 0
+    /// The log of the rooms.
+    private var log = 0
 
     init() {}
 
     func load(_ keys: [Key], on connection: any Connection) throws(StorageError) {
         let store = SendsStore(connection)
+        log = connection.log
         for key in keys {
             if chats[key.roomID] == nil {
                 chats[key.roomID] = Chat()
@@ -136,7 +139,10 @@ final class SendBatch: PendingChanges {
     /// Returns a room's number. A new one is written at once, so that later writes of the batch find the room by its id.
     private func number(of roomID: String, _ store: SendsStore) throws -> Int {
         if let number = chat(of: roomID).number { return number }
-        let next = lastNumber + 1
+        // Transactions of other logs give numbers, too, at the same time: each log has a class of them.
+        let (index, count) = LogLayout.place(of: log)
+        var next = lastNumber + 1
+        next += (index + count - next % count) % count
         try store.insertChat(next, of: roomID)
         lastNumber = next
         chats[roomID]?.number = next

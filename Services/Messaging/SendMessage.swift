@@ -23,7 +23,7 @@ extension Messaging {
         let (room, sender) = (request.room, request.caller.userID)
         let attempt = tempID.map { SendBatch.Attempt(roomID: room.roomID, senderID: sender, tempID: $0) }
         let reply: Reply? = try await database.write(
-            holding: 2 * text.utf8.count + 1024, wanting: .send(in: room.roomID, attempt)
+            holding: 2 * text.utf8.count + 1024, in: request.logID.number, wanting: .send(in: room.roomID, attempt)
         ) { connection in
             let (sends, now) = (connection.pending(SendBatch.self), clock.now())
             let next = sends.nextSeq(in: room.roomID, at: now)
@@ -32,7 +32,7 @@ extension Messaging {
                 text: text, createdAt: next.at, tempID: tempID)
             let readers = room.participants.lazy.map(\.userID).filter { $0 != sender }
             guard try sends.insert(message, attempt, unreadBy: readers, on: connection) else {
-                return try Self.repeated(attempt, in: room, on: connection)
+                return try Self.repeated(attempt, in: request, on: connection)
             }
             let json = message.json(in: room)
             let entry = try request.emit(
@@ -52,13 +52,13 @@ extension Messaging {
     ///
     /// - Returns: nil if the message is deleted.
     private static func repeated(
-        _ attempt: SendBatch.Attempt?, in room: Membership, on connection: any Connection
+        _ attempt: SendBatch.Attempt?, in request: RoomRequest, on connection: any Connection
     ) throws -> Reply? {
         let messages = MessagesStore(connection)
         guard let message = try attempt.flatMap({ try messages.sent(by: $0) }) else { return nil }
         let receipts = try messages.receipts(of: [message.id])[message.id] ?? []
         // The first answer may have been lost before its event was sent: this one waits for the event too.
-        let head = MessagingService.position(try EventLog.head(on: connection))
-        return Reply(.ok, message.json(in: room, readBy: receipts), position: head, isDuplicate: true)
+        let head = EntryPosition(log: request.logID, seq: try EventLog.head(on: connection))
+        return Reply(.ok, message.json(in: request.room, readBy: receipts), position: head, isDuplicate: true)
     }
 }

@@ -32,7 +32,7 @@ actor Drill {
         cluster = try Cluster(
             .init(
                 builds: [binaries] + (options.upgrade.map { [$0] } ?? []), data: data, bus: options.bus,
-                databaseURL: options.databaseURL), on: group)
+                databaseURL: options.databaseURL, logs: options.logs), on: group)
     }
 
     /// - Returns: whether all checks passed.
@@ -55,7 +55,7 @@ actor Drill {
         for client in clients { await client.close() }
         try await cluster.stop()
 
-        let books = try await StoredState.read(from: data, or: options.databaseURL)
+        let books = try await StoredState.read(from: data, or: options.databaseURL, options.logs)
         var logs: [String: ClientLog] = [:]
         for client in clients { logs[client.person.id] = await client.log }
         let audit = Audit(books: books, logs: logs, participants: participants.roles, shown: shown)

@@ -1,3 +1,5 @@
+import ParlorContracts
+
 /// The parsed command line.
 struct DrillOptions: Sendable {
     struct Malformed: Error, CustomStringConvertible {
@@ -16,6 +18,8 @@ struct DrillOptions: Sendable {
     private(set) var bus = BusKind.parlor
     /// The PostgreSQL server; nil for an SQLite file for each service.
     private(set) var databaseURL: String?
+    /// The logs over which messaging spreads its rooms.
+    private(set) var logs = LogLayout.single
     private(set) var faultKinds = Set(InjectedFault.Kind.allCases)
 
     static let usage = """
@@ -30,6 +34,7 @@ struct DrillOptions: Sendable {
           --data DIR       where the databases and logs are, and stay (a new folder, removed if all checks pass)
           --bus KIND       parlor for its own, nats for a NATS server (parlor)
           --database-url URL  an empty PostgreSQL database (SQLite files)
+          --logs N         over how many logs messaging spreads its rooms, 1 to 16; several need --database-url (1)
           --troubles LIST  of \(InjectedFault.Kind.allCases.map(\.rawValue).joined(separator: ", ")), or none (all)
         """
 
@@ -65,10 +70,16 @@ struct DrillOptions: Sendable {
                 }
                 bus = kind
             case "--database-url": databaseURL = value
+            case "--logs":
+                guard let count = Int(value), LogLayout.range.contains(count) else {
+                    throw Malformed(description: "--logs needs a number from 1 to 16")
+                }
+                logs = LogLayout(count: count)
             case "--troubles": faultKinds = try Self.faultKinds(value)
             default: throw Malformed(description: "unknown option \(flag)")
             }
         }
+        guard logs == .single || databaseURL != nil else { throw Malformed(description: "--logs needs --database-url") }
         // Disk faults need SQLite files; database faults need a PostgreSQL server.
         faultKinds.remove(databaseURL == nil ? .database : .disk)
     }

@@ -21,7 +21,8 @@ struct Announcement {
 
     init(_ message: BusMessage) throws(Refusal) {
         guard let object = message.data.object, let json = object["manifest"], let manifest = Manifest(json),
-            let head = object["head"]?.object.flatMap(LogPosition.init)
+            let heads = object["head"]?.object.flatMap(LogPosition.init).map({ [0: $0] }) ?? [Int: LogPosition](object),
+            heads.keys.sorted() == manifest.logLayout.numbers
         else { throw Refusal(reason: "it is malformed") }
         // The bus lets a service announce only itself. A manifest must not direct requests to
         // another service's subjects either.
@@ -36,7 +37,11 @@ struct Announcement {
         if let foreign = manifest.foreignSubject {
             throw Refusal(reason: "it names another service's subject", detail: foreign)
         }
-        (self.manifest, self.json, heads) = (manifest, json, [LogID(manifest.service): head])
+        guard !manifest.logsEndedSessions || manifest.logLayout == .single else {
+            throw Refusal(reason: "its ended sessions are in several logs")
+        }
+        (self.manifest, self.json) = (manifest, json)
+        self.heads = Dictionary(uniqueKeysWithValues: heads.map { (LogID(manifest.service, $0.key), $0.value) })
     }
 
     /// Returns the service that a subject of announcements is for.

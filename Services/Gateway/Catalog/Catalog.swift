@@ -145,14 +145,14 @@ package final class Catalog: Sendable {
         package let source: Source
         package let object: ShownObject
         package let contribution: Contribution
-        /// True if the service's log has an entry for each change of its fields.
+        /// True if the service's one log has an entry for each change of its fields.
         package let isLogged: Bool
 
         fileprivate static func all(of manifest: Manifest) -> [Contributor] {
             manifest.objectContributions.map { object, contribution in
                 Contributor(
                     source: Source(manifest.service, contribution), object: object, contribution: contribution,
-                    isLogged: manifest.logsItsFields)
+                    isLogged: manifest.logsItsFields && manifest.logLayout == .single)
             }
         }
 
@@ -236,7 +236,7 @@ extension ShownObject {
 
 extension Manifest {
     /// The service's event logs.
-    package var logs: [LogID] { hasEventLog ? [LogID(service)] : [] }
+    package var logs: [LogID] { hasEventLog ? logLayout.logs(of: service) : [] }
 
     /// True if the service's log has an entry for each change of its fields.
     package var logsItsFields: Bool { hasEventLog && logsWhatRoomsShow }

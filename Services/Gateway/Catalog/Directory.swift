@@ -103,7 +103,9 @@ package final class Directory: Sendable {
     /// - Returns: the services that are still missing.
     package func settle(with services: Set<String>, within limit: Duration) async -> Set<String> {
         let missing = await followers.settle(within: limit) {
-            Set(services.map { LogID($0) }).union(self.catalog.logs)
+            let catalog = self.catalog
+            let unknown = services.filter { catalog.manifests[$0]?.logs.isEmpty ?? true }
+            return Set(unknown.map { LogID($0) }).union(catalog.logs)
         }
         return Set(missing.map(\.service))
     }
@@ -201,8 +203,8 @@ package final class Directory: Sendable {
             guard state.catalog.conflict(with: manifest) == nil, followed.allSatisfy({ followers[$0] != nil }) else {
                 return nil
             }
-            // An earlier version of the service may have had a log.
-            if manifest.logs.isEmpty, followers.follows(name) { followers.remove(name) }
+            // An earlier version of the service may have had others.
+            if followers.follows(name, besides: manifest.logs) { followers.remove(name, except: manifest.logs) }
             defer { state.catalog = state.catalog.adding(manifest) }
             // Only a changed manifest clears the refusal. An older instance may repeat its manifest while that of a
             // newer instance is refused.

@@ -51,8 +51,10 @@ final class LogFollowers: Sendable {
     /// The services of the followed logs.
     var services: Set<String> { state.withLock { Set($0.followers.keys.map(\.service)) } }
 
-    /// Returns true if a log of the service is followed.
-    func follows(_ service: String) -> Bool { state.withLock { $0.followers.keys.contains { $0.service == service } } }
+    /// Returns true if a log of the service is followed, besides these.
+    func follows(_ service: String, besides logs: [LogID] = []) -> Bool {
+        state.withLock { $0.followers.keys.contains { $0.service == service && !logs.contains($0) } }
+    }
 
     subscript(logID: LogID) -> LogFollower? { state.withLock { $0.followers[logID] } }
 
@@ -102,12 +104,12 @@ final class LogFollowers: Sendable {
         }
     }
 
-    /// Stops following the logs of a removed service, and reports their ends. If the service returns, its logs start like
-    /// those of a new one. Calls for one service must not overlap.
-    func remove(_ service: String) {
+    /// Stops following the logs of a service that was removed, or those that it no longer has, and reports their ends. If
+    /// they return, they start like new ones. Calls for one service must not overlap.
+    func remove(_ service: String, except logs: [LogID] = []) {
         let followers = state.withLock { state in
-            state.settled = state.settled.filter { $0.service != service }
-            return state.followers.filter { $0.key.service == service }
+            state.settled = state.settled.filter { $0.service != service || logs.contains($0) }
+            return state.followers.filter { $0.key.service == service && !logs.contains($0.key) }
         }
         for (logID, follower) in followers {
             // Stop it before another follower can be added, so that the new log starts after this one ends.

@@ -156,7 +156,8 @@ package actor LoopDelivery: LoopPart {
 
     /// Starts with a log after this position; earlier entries are not sent any more.
     func start(_ logID: LogID, after position: LogPosition) {
-        let isAnother = starts.updateValue(position, forKey: logID) != nil || hasGrown(logID, to: position)
+        let isAnother =
+            starts.updateValue(position, forKey: logID) != nil || hasGrown(logID, to: position) || hasReplaced(logID)
         buffer.start(logID, after: position)
         let passed = acks.reach(EntryPosition(log: logID, seq: position.seq))
         for subscriber in audience.everyone where isAnother || subscriber.unfollowed.contains(logID) {
@@ -175,7 +176,14 @@ package actor LoopDelivery: LoopPart {
         return end.databaseID == position.databaseID && end.seq < position.seq
     }
 
-    /// Ends a log, whose service was removed. If the same log starts again with new entries, the connected
+    /// Returns true if the log's service had other logs. Their last entries were perhaps not sent.
+    private func hasReplaced(_ logID: LogID) -> Bool {
+        let old = ends.keys.filter { $0.service == logID.service }
+        for logID in old { ends[logID] = nil }
+        return !old.isEmpty
+    }
+
+    /// Ends a log, whose service was removed or has other logs. If the same log starts again with new entries, the connected
     /// sockets are closed; otherwise they stay connected.
     func end(_ logID: LogID) {
         // Bound the number of ended logs. A forgotten one counts as unchanged when it starts again.
@@ -335,12 +343,14 @@ package actor LoopDelivery: LoopPart {
     /// Returns the sockets of this loop that have joined each of the rooms for the given person.
     func evidence(for request: OpenRoomsRequest) -> [[SocketEvidence]] {
         let now = LoopInstant.now()
+        let layout = directory.catalog.manifests[request.log.service]?.logLayout ?? .single
         return request.members.map { member in
-            audience.room(member.roomID).lazy.filter { $0.caller.id == member.userID }
+            let logID = LogID(request.log.service, layout.number(ofRoom: member.roomID))
+            return audience.room(member.roomID).lazy.filter { $0.caller.id == member.userID }
                 .prefix(OpenRoomsRequest.maxSockets).map { subscriber in
                     SocketEvidence(
                         age: (now - subscriber.liveness.lastActiveAt).milliseconds,
-                        confirmed: subscriber.liveness.confirmed(of: request.log))
+                        confirmed: EntryPosition(log: logID, seq: subscriber.liveness.confirmed(of: logID)).key)
                 }
         }
     }

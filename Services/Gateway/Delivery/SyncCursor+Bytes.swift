@@ -6,7 +6,7 @@ import ParlorEventLog
 extension SyncCursor {
     /// Not the first byte of a JSON object, with which a cursor of 0.1.0 begins.
     private static let format: UInt8 = 2
-    /// The digest has 52 bits.
+    /// The length of a digest of 52 bits, as our services have. Those of others may have 64.
     private static let digestBytes = 7
 
     var bytes: [UInt8] {
@@ -21,10 +21,12 @@ extension SyncCursor {
             bytes.append(databaseID: state.position.databaseID)
             bytes.append(number: database.count)
             for (logID, state) in database {
-                // The lowest bit says whether events of the next entry were returned, which is rare.
-                bytes.append(number: logID.number << 1 | (state.taken > 0 ? 1 : 0))
+                // The two lowest bits are for what is rare: events of the next entry that were returned, a long digest.
+                let digest = UInt64(truncatingIfNeeded: state.position.digest)
+                let isLong = digest >> (8 * Self.digestBytes) != 0
+                bytes.append(number: logID.number << 2 | (state.taken > 0 ? 1 : 0) | (isLong ? 2 : 0))
                 bytes.append(number: state.position.seq)
-                bytes.append(UInt64(truncatingIfNeeded: state.position.digest), length: Self.digestBytes)
+                bytes.append(digest, length: Self.digestBytes + (isLong ? 1 : 0))
                 if state.taken > 0 { bytes.append(number: state.taken) }
             }
         }
@@ -41,11 +43,11 @@ extension SyncCursor {
             else { return nil }
             for _ in 0..<count {
                 guard let number = rest.popNumber(), let seq = rest.popNumber(),
-                    let digest = rest.popWord(length: Self.digestBytes)
+                    let digest = rest.popWord(length: Self.digestBytes + (number & 2) / 2)
                 else { return nil }
                 guard let taken = number & 1 == 1 ? rest.popNumber() : 0 else { return nil }
                 let position = LogPosition(databaseID: databaseID, seq: seq, digest: Int(truncatingIfNeeded: digest))
-                logs[LogID(String(decoding: service, as: UTF8.self), number >> 1)] = LogState(
+                logs[LogID(String(decoding: service, as: UTF8.self), number >> 2)] = LogState(
                     position: position, taken: taken)
             }
         }

@@ -22,7 +22,7 @@ actor DemoGuest: Component {
     private var answered = 0
     /// The visits by room. A message that arrives during an answer gets no answer of its own.
     private var visits: [String: Task<Void, Never>] = [:]
-    private var subscription: BusSubscription?
+    private var subscriptions: [BusSubscription] = []
 
     init(_ person: Caller, in node: Node) {
         self.person = person
@@ -34,11 +34,13 @@ actor DemoGuest: Component {
 
     func start() throws {
         try presence.start()
-        subscription = try bus.subscribe(Subject.log(of: .messaging)) { [weak self] message in
-            guard let self, let entry = message.payload as? LogEntry, let sent = entry.fact?.messageSent,
-                sent.senderID != person.id, entry.participants.contains(person.id)
-            else { return }
-            Task { await self.visit(entry.roomID, messageID: sent.id) }
+        subscriptions = try [Subject.log(of: .messaging), Subject.logs(of: LogID.messaging.service)].map { logs in
+            try bus.subscribe(logs) { [weak self] message in
+                guard let self, let entry = message.payload as? LogEntry, let sent = entry.fact?.messageSent,
+                    sent.senderID != person.id, entry.participants.contains(person.id)
+                else { return }
+                Task { await self.visit(entry.roomID, messageID: sent.id) }
+            }
         }
     }
 
@@ -83,7 +85,7 @@ actor DemoGuest: Component {
     func isHealthy() async -> Bool { true }
 
     func stop(within deadline: Duration) async {
-        subscription?.cancel()
+        for subscription in subscriptions { subscription.cancel() }
         for visit in visits.values { visit.cancel() }
         await presence.stop()
     }

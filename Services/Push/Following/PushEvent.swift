@@ -14,7 +14,7 @@ enum PushEvent: Sendable, Equatable {
         if let sent = fact.messageSent {
             self = .message(
                 MessageNotice(
-                    id: sent.id, roomID: entry.roomID, logSeq: entry.seq, senderName: sent.senderName, sentAt: entry.at,
+                    id: sent.id, roomID: entry.roomID, logSeq: entry.key, senderName: sent.senderName, sentAt: entry.at,
                     recipients: entry.participants.filter { $0 != sent.senderID }))
         } else if let reader = fact.messagesReader {
             self = .badges(of: [reader])

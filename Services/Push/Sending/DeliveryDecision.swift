@@ -1,4 +1,5 @@
 import ParlorContracts
+import ParlorStorage
 
 /// The decision about a message whose notification is due.
 enum DeliveryDecision: Sendable, Equatable {
@@ -27,9 +28,18 @@ enum DeliveryDecision: Sendable, Equatable {
         if !isUnread { return .drop(.unneeded) }
         if isExpired(job, at: now) { return .drop(.expired) }
         let alive = sockets.filter { $0.age <= freshness }
-        if alive.contains(where: { $0.confirmed >= job.logSeq }) { return .drop(.open) }
+        if alive.contains(where: { $0.confirms(job.logSeq) }) { return .drop(.open) }
         return alive.isEmpty ? .send : .watch
     }
 
     static func isExpired(_ job: Job, at now: Timestamp) -> Bool { job.sentAt < JobPlan.horizon(at: now) }
+}
+
+extension SocketEvidence {
+    /// Returns true if the socket certainly has this entry.
+    ///
+    /// - Parameter key: its number among the entries of all logs.
+    fileprivate func confirms(_ key: Int) -> Bool {
+        confirmed >= key && LogKeys.log(of: confirmed) == LogKeys.log(of: key)
+    }
 }

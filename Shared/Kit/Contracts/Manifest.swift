@@ -11,6 +11,8 @@ public struct Manifest: Sendable, Equatable {
     public var objectContributions: [ShownObject: Contribution] = [:]
     /// True if the service keeps an event log that gateways follow.
     public var hasEventLog: Bool
+    /// The logs over which it spreads its rooms. `ServiceHost` sets it.
+    public var logLayout = LogLayout.single
     /// True if lists of rooms change only with an entry of the service's log. So a gateway can use its cache
     /// while no entry arrives.
     ///

@@ -16,6 +16,7 @@ public struct OpenRoomsRequest: Sendable, Equatable {
     /// The limit of sockets in a reply, for one person in one room on one event loop.
     public static let maxSockets = 16
 
+    /// The log of the service, or one of them: of each room that of its entries is meant.
     public let log: LogID
     public let members: [Member]
 
@@ -73,8 +74,8 @@ public struct OpenRoomsRequest: Sendable, Equatable {
 public struct SocketEvidence: Sendable, Equatable {
     /// The milliseconds since its last activity: it answered a ping, connected or sent something.
     public let age: Int
-    /// The last position of the log that the socket certainly has: it answered a ping that was sent after that
-    /// entry.
+    /// The last entry of the log that the socket certainly has, by its number among the entries of all logs: it answered a
+    /// ping that was sent after that entry.
     public let confirmed: Int
 
     public init(age: Int, confirmed: Int) {

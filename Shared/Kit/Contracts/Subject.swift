@@ -27,12 +27,16 @@ public enum Subject {
     public static func openRooms(of gateway: String) -> String { "gateways.\(gateway).open" }
 
     /// Returns the subject of an event log, where entries are published as they are committed.
-    public static func log(of log: LogID) -> String { "\(log.name).log" }
-    /// Returns the subject of requests for a page of the log: a `LogQuery`, answered with a `LogPage`.
-    public static func logPage(of log: LogID) -> String { "\(log.name).events" }
+    public static func log(of log: LogID) -> String {
+        log.number == 0 ? "\(log.service).log" : "\(log.service).log.\(log.number)"
+    }
+    /// Returns the pattern of the subjects of a service's other logs than its only one.
+    public static func logs(of service: String) -> String { "\(service).log.>" }
+    /// Returns the subject of requests for a page of one of the service's logs: a `LogQuery`, answered with a `LogPage`.
+    public static func logPage(of log: LogID) -> String { "\(log.service).events" }
     /// Returns the subject of requests for all that the log's service has, in pages, for services that follow the log
-    /// and missed entries: `{cursor?}`, answered with a `SnapshotPage`. Not every service has it.
-    public static func snapshot(of log: LogID) -> String { "\(log.name).snapshot" }
+    /// and missed entries: `{cursor?, log?}`, answered with a `SnapshotPage`. Not every service has it.
+    public static func snapshot(of log: LogID) -> String { "\(log.service).snapshot" }
     /// Returns the subject on which a gateway tells a service that its announcement was refused. Its data is
     /// `{what, of}`: the claim, and the service that already has it.
     public static func refusal(of service: String) -> String { "\(service).refused" }

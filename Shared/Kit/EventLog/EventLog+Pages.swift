@@ -4,11 +4,13 @@ import ParlorStorage
 // The owner's replies to followers that missed entries of its log, or need its head.
 extension EventLog {
     /// Returns the position of the newest entry.
-    public func position() async throws -> LogPosition {
-        try await database.read { [database] in LogPosition(after: try Self.newest(on: $0), in: database.databaseID) }
+    public func position() async throws -> LogPosition { try await database.read { try position(on: $0) } }
+
+    public func position(on connection: any Connection) throws -> LogPosition {
+        LogPosition(after: try newest(on: connection), in: database.databaseID)
     }
 
-    /// Answers a query, over one snapshot.
+    /// Answers a query for this log, over one snapshot.
     ///
     /// - Parameter userID: the person whose rooms the query names; nil if the query is not made for a person. For a
     ///   person, entries without a room are left out if they have no event to that person.
@@ -16,27 +18,20 @@ extension EventLog {
         try await database.read { [self] in try page(for: query, to: userID, on: $0) }
     }
 
-    /// The same for a caller that must not suspend (`Database.read`).
-    public func page(
-        for query: LogQuery, to userID: String?, completion: @escaping @Sendable (Result<LogPage, any Error>) -> Void
-    ) {
-        database.read({ [self] in try page(for: query, to: userID, on: $0) }, completion: completion)
-    }
-
-    private func page(for query: LogQuery, to userID: String?, on connection: any Connection) throws -> LogPage {
+    fileprivate func page(for query: LogQuery, to userID: String?, on connection: any Connection) throws -> LogPage {
         let limit = min(max(query.limit ?? LogQuery.maxEntries, 0), LogQuery.maxEntries)
-        let bounds = try Self.bounds(on: connection)
+        let bounds = try bounds(on: connection)
         let newest = bounds?.newest
         let head = LogPosition(after: newest, in: database.databaseID)
         let oldest = bounds?.oldest ?? head.seq + 1
         let isKnown =
             try query.digest.map {
-                try Self.has(query.since, digest: $0, oldest: oldest, newest: newest, on: connection)
+                try has(query.since, digest: $0, oldest: oldest, newest: newest, on: connection)
             } ?? true
         let last = min(query.through ?? .max, head.seq)
         let (entries, isWhole) =
             (isKnown || query.since < oldest) && limit > 0
-            ? try Self.entries(
+            ? try entries(
                 since: query.since, through: last, ofRooms: query.roomIDs, to: userID, limit: limit,
                 maxBytes: LogQuery.maxBytes, on: connection) : ([], false)
         return LogPage(
@@ -44,7 +39,7 @@ extension EventLog {
             through: isWhole ? max(query.since, last) : entries.last?.seq ?? query.since)
     }
 
-    private static func has(
+    private func has(
         _ seq: Int, digest: Int, oldest: Int, newest: LogEntry?, on connection: any Connection
     ) throws -> Bool {
         guard seq > 0 else {
@@ -53,5 +48,39 @@ extension EventLog {
         }
         if let newest, newest.seq == seq { return newest.digest == digest }
         return try entry(at: seq, on: connection)?.digest == digest
+    }
+}
+
+/// The event logs of a service, in its one database.
+public struct EventLogs: Sendable {
+    let database: any Database
+    public let layout: LogLayout
+
+    public init(_ database: any Database, _ layout: LogLayout = .single) {
+        self.database = database
+        self.layout = layout
+    }
+
+    /// The logs to which the service writes.
+    var all: [EventLog] { layout.numbers.map { EventLog(database, log: $0) } }
+
+    /// Returns the positions of the newest entries, by the numbers of the logs.
+    public func heads() async throws -> [Int: LogPosition] { try await database.read { try heads(on: $0) } }
+
+    private func heads(on connection: any Connection) throws -> [Int: LogPosition] {
+        try all.reduce(into: [:]) { $0[$1.log] = try $1.position(on: connection) }
+    }
+
+    /// Answers a query for one of the logs, also one of an earlier layout, over one snapshot. For a caller that must not
+    /// suspend (`Database.read`).
+    public func page(
+        for query: LogQuery, to userID: String?, completion: @escaping @Sendable (Result<LogPage, any Error>) -> Void
+    ) {
+        database.read(
+            { [self] connection in
+                var page = try EventLog(database, log: query.log).page(for: query, to: userID, on: connection)
+                if layout != .single { page.heads = try heads(on: connection) }
+                return page
+            }, completion: completion)
     }
 }

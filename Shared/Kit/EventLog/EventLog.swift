@@ -5,12 +5,17 @@ import ParlorWorkers
 
 /// The log of changes in a service's own database, written in the transaction of the change.
 ///
-/// `seq` numbers committed entries without gaps: a write that is undone releases its numbers. Functions with
+/// `seq` numbers committed entries of a log without gaps: a write that is undone releases its numbers. Functions with
 /// a connection parameter run in the caller's transaction; the others in one of their own.
 public struct EventLog: Sendable {
     let database: any Database
+    /// Its number among the logs of its service (`LogLayout`).
+    public let log: Int
 
-    public init(_ database: any Database) { self.database = database }
+    public init(_ database: any Database, log: Int = 0) {
+        self.database = database
+        self.log = log
+    }
 
     /// The statements that run for each entry and for each transaction. `parlor-bench` measures
     /// SQLite with them.
@@ -19,7 +24,7 @@ public struct EventLog: Sendable {
         VALUES ($1, $2, $3, $4, $5, $6)
         """
 
-    /// Appends an entry, and reports it (`Connection.report`): `LogPublisher` publishes it after the commit.
+    /// Appends an entry to the log of the transaction, and reports it (`Connection.report`): `LogPublisher` publishes it after the commit.
     ///
     /// Events to people who are not participants go into a second entry, without a room. A person who catches up gets
     /// the entries of their rooms, and would miss these events in the room's entry. Events with badges stay in the room's
@@ -46,13 +51,14 @@ public struct EventLog: Sendable {
         }
         // The newest entry is never pruned, so the highest number in the table is the highest ever used.
         let entry = LogEntry(
-            seq: try connection.lastSeq() + 1, at: time, roomID: roomID, participants: participants,
+            log: connection.log, seq: try connection.lastSeq() + 1, at: time, roomID: roomID,
+            participants: participants,
             emissions: emissions, fact: fact, requestID: requestID)
         if entry.maxBytes > EntryTooLong.limit, case let bytes = entry.json.bytes.count, bytes > EntryTooLong.limit {
             throw EntryTooLong(bytes: bytes)
         }
         try connection.executeLater(
-            insertEntry, entry.seq, time.milliseconds, roomID, SQLValue.list(participants), entry.emissionsJSON,
+            insertEntry, entry.key, time.milliseconds, roomID, SQLValue.list(participants), entry.emissionsJSON,
             requestID)
         connection.report(entry)
         return entry.seq
@@ -75,38 +81,48 @@ public struct EventLog: Sendable {
         guard let written = found.first(where: { $0.fact.map(isMeant) ?? false }) else { return }
         let rest = written.withoutEmissions
         try connection.executeLater(
-            "UPDATE events SET emissions = $2, digest = $3 WHERE seq = $1", rest.seq, rest.emissionsJSON, rest.digest)
+            "UPDATE events SET emissions = $2, digest = $3 WHERE seq = $1", rest.key, rest.emissionsJSON, rest.digest)
     }
 
     // MARK: Reading
 
-    /// Returns the `seq` of the newest entry; 0 before the first.
+    /// Returns the `seq` of the newest entry of the transaction's log; 0 before the first.
     public static func head(on connection: any Connection) throws -> Int {
         try connection.lastSeq()
     }
 
     /// Returns the `seq` of the oldest entry that is still there; nil before the first.
-    public static func oldest(on connection: any Connection) throws -> Int? {
-        try connection.first("SELECT min(seq) FROM events") { $0.intOrNil(0) } ?? nil
+    public func oldest(on connection: any Connection) throws -> Int? {
+        try connection.first("SELECT min(seq) FROM events WHERE seq > $1 AND seq < $2", keys.start, keys.end) {
+            $0.intOrNil(0).map(LogKeys.seq)
+        } ?? nil
     }
 
     /// Returns the entry at a position; nil if it was pruned or never existed.
-    public static func entry(at seq: Int, on connection: any Connection) throws -> LogEntry? {
-        try connection.first("SELECT \(columns) FROM events WHERE seq = $1", seq, body: entry)
+    public func entry(at seq: Int, on connection: any Connection) throws -> LogEntry? {
+        try connection.first("SELECT \(Self.columns) FROM events WHERE seq = $1", keys.key(seq), body: Self.entry)
     }
 
     /// Returns the newest entry; nil before the first.
-    public static func newest(on connection: any Connection) throws -> LogEntry? {
-        try connection.first("SELECT \(columns) FROM events ORDER BY seq DESC LIMIT 1", body: entry)
+    public func newest(on connection: any Connection) throws -> LogEntry? {
+        try connection.first(
+            "SELECT \(Self.columns) FROM events WHERE seq > $1 AND seq < $2 ORDER BY seq DESC LIMIT 1", keys.start,
+            keys.end,
+            body: Self.entry)
     }
 
     /// Returns the newest entry, and the `seq` of the oldest that is still there; nil before the first. This is one
     /// statement, because each one costs a round trip to a database server, and a list of rooms asks every log.
-    static func bounds(on connection: any Connection) throws -> (newest: LogEntry, oldest: Int)? {
+    func bounds(on connection: any Connection) throws -> (newest: LogEntry, oldest: Int)? {
         try connection.first(
-            "SELECT \(columns), (SELECT min(seq) FROM events) FROM events ORDER BY seq DESC LIMIT 1"
-        ) { (entry($0), $0.int(7)) }
+            """
+            SELECT \(Self.columns), (SELECT min(seq) FROM events WHERE seq > $1 AND seq < $2) FROM events
+            WHERE seq > $1 AND seq < $2 ORDER BY seq DESC LIMIT 1
+            """, keys.start, keys.end
+        ) { (Self.entry($0), LogKeys.seq(of: $0.int(7))) }
     }
+
+    private var keys: LogKeys { LogKeys(log) }
 
     /// Returns entries after a position, in order: at most `limit` of them, with at most about `maxBytes` of
     /// emissions and participants. A first entry that is longer than `maxBytes` is returned alone.
@@ -118,13 +134,14 @@ public struct EventLog: Sendable {
     ///     id has unusual characters, a few others may be returned, too (`Emission.pattern`). Nil for all; ignored
     ///     without `roomIDs`.
     /// - Returns: the entries, and true if there are no more.
-    public static func entries(
+    public func entries(
         since seq: Int, through end: Int = .max, ofRooms roomIDs: ArraySlice<String>? = nil, to userID: String? = nil,
         limit: Int, maxBytes: Int = .max, on connection: any Connection
     ) throws -> (entries: [LogEntry], isWhole: Bool) {
         var entries: [LogEntry] = []
         var bytes = 0
-        var last = seq
+        var last = keys.key(seq)
+        let end = keys.key(end)
         var ofRooms = roomIDs == nil ? "" : "AND room_id IN (SELECT value FROM json_each($4))"
         let pattern = roomIDs == nil ? nil : userID.map(Emission.pattern)
         if pattern != nil { ofRooms += " AND (room_id <> '' OR emissions LIKE $5)" }
@@ -137,7 +154,7 @@ public struct EventLog: Sendable {
             if let pattern { parameters.append(.text(pattern)) }
             var found: [LogEntry] = []
             try connection.forEachRow(
-                "SELECT \(columns) FROM events WHERE seq > $1 AND seq <= $2 \(ofRooms) ORDER BY seq LIMIT $3",
+                "SELECT \(Self.columns) FROM events WHERE seq > $1 AND seq <= $2 \(ofRooms) ORDER BY seq LIMIT $3",
                 binding: parameters
             ) { row in
                 found.append(Self.entry(row))
@@ -150,7 +167,7 @@ public struct EventLog: Sendable {
                 bytes += entry.emissionsJSON.bytes.count + Self.bytesOfID * entry.participants.count
                 guard entries.count < limit, entries.isEmpty || bytes <= maxBytes else { return (entries, false) }
                 entries.append(entry)
-                last = entry.seq
+                last = entry.key
             }
             if found.count < wanted { return (entries, true) }
         }
@@ -167,17 +184,18 @@ public struct EventLog: Sendable {
 
     private static func entry(_ row: Row) -> LogEntry {
         LogEntry(
-            seq: row.int(0), at: Timestamp(milliseconds: row.int(1)), roomID: row.text(2),
+            log: LogKeys.log(of: row.int(0)), seq: LogKeys.seq(of: row.int(0)), at: Timestamp(milliseconds: row.int(1)),
+            roomID: row.text(2),
             participants: row.json(3).array?.compactMap(\.string) ?? [], emissionsJSON: row.json(4),
             requestID: row.textOrNil(5), writtenDigest: row.intOrNil(6))
     }
 
-    public func head() async throws -> Int { try await database.read { try Self.head(on: $0) } }
+    public func head() async throws -> Int { try await database.read { try newest(on: $0)?.seq ?? 0 } }
 
-    public func oldest() async throws -> Int? { try await database.read { try Self.oldest(on: $0) } }
+    public func oldest() async throws -> Int? { try await database.read { try oldest(on: $0) } }
 
     public func entries(since seq: Int, limit: Int, maxBytes: Int = .max) async throws -> [LogEntry] {
-        try await database.read { try Self.entries(since: seq, limit: limit, maxBytes: maxBytes, on: $0).entries }
+        try await database.read { try entries(since: seq, limit: limit, maxBytes: maxBytes, on: $0).entries }
     }
 
     // MARK: Pruning
@@ -200,12 +218,12 @@ public struct EventLog: Sendable {
         // By position and not by time: an index on time would slow every write, and entries are nearly in order.
         var read: Int?
         while true {
-            let (deleted, end) = try await database.write { [read] connection in
+            let (deleted, end) = try await database.write(in: log) { [read, keys] connection in
                 var (last, previous): (Int?, Int?) = (nil, read)
                 var left = Self.pruneBatch
                 try connection.forEachRow(
-                    "SELECT seq, at FROM events WHERE seq > $1 ORDER BY seq LIMIT $2",
-                    binding: [.int(read ?? 0), .int(left)]
+                    "SELECT seq, at FROM events WHERE seq > $1 AND seq < $2 ORDER BY seq LIMIT $3",
+                    binding: [.int(read ?? keys.start), .int(keys.end), .int(left)]
                 ) { row in
                     let isAhead = now.map { row.int(1) > $0.milliseconds } ?? false
                     guard isAhead || row.int(1) < time.milliseconds else { return false }
@@ -214,13 +232,52 @@ public struct EventLog: Sendable {
                     left -= 1
                     return true
                 }
-                let deleted = try last.map { try connection.execute("DELETE FROM events WHERE seq <= $1", $0) } ?? 0
-                return (deleted, left > 0 ? nil : previous)
+                let deleted = try last.map {
+                    try connection.execute("DELETE FROM events WHERE seq > $1 AND seq <= $2", keys.start, $0)
+                }
+                return (deleted ?? 0, left > 0 ? nil : previous)
             }
             total += deleted
             guard let end else { return total }
             read = end
         }
+    }
+}
+
+extension EventLogs {
+    /// Prunes all logs (`EventLog.prune`), and deletes those of an earlier layout once all of their entries are old.
+    ///
+    /// - Returns: the number of deleted entries.
+    func prune(olderThan time: Timestamp, at now: Timestamp) async throws -> Int {
+        var count = 0
+        for log in all { count += try await log.prune(olderThan: time, at: now) }
+        for number in try await database.read({ try Self.numbers(on: $0) }) where !layout.numbers.contains(number) {
+            count += try await deleteAll(of: number, olderThan: time)
+        }
+        return count
+    }
+
+    private func deleteAll(of number: Int, olderThan time: Timestamp) async throws -> Int {
+        try await database.write(in: layout.numbers[0]) { [database] connection in
+            let old = EventLog(database, log: number)
+            guard let newest = try old.newest(on: connection), newest.at < time else { return 0 }
+            let keys = LogKeys(number)
+            return try connection.execute("DELETE FROM events WHERE seq > $1 AND seq < $2", keys.start, keys.end)
+        }
+    }
+
+    /// Returns the numbers of the logs that have entries.
+    private static func numbers(on connection: any Connection) throws -> [Int] {
+        var numbers: [Int] = []
+        var start = 0
+        while let next = try connection.first(
+            "SELECT min(seq) FROM events WHERE seq > $1", start, body: { $0.intOrNil(0) })
+            ?? nil
+        {
+            numbers.append(LogKeys.log(of: next))
+            start = LogKeys(LogKeys.log(of: next)).end
+        }
+        return numbers
     }
 }
 

@@ -47,6 +47,7 @@ public struct LogClient: Sendable {
         of logID: LogID, _ query: LogQuery, _ context: BusContext? = nil,
         completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
     ) {
+        let query = query.of(logID.number)
         let (subject, data, context) = (Subject.logPage(of: logID), query.json, context ?? self.context())
         let reader = ReplyReader(subject, data, context, of: owner, faults: faults)
         bus.request(subject, data, context) { [self] reply in
@@ -68,7 +69,10 @@ public struct LogClient: Sendable {
 
     /// Requests a page of a snapshot (`forEachSnapshotPage`).
     func snapshotPage(of logID: LogID, cursor: String?) async throws(ServiceError) -> SnapshotPage {
-        let data = JSONWriter.object { if let cursor { $0.member("cursor", cursor) } }
+        let data = JSONWriter.object {
+            if let cursor { $0.member("cursor", cursor) }
+            if logID.number != 0 { $0.member("log", logID.number) }
+        }
         let (subject, context) = (Subject.snapshot(of: logID), context())
         let reply = try await bus.ask(subject, data, context, of: owner, faults: faults)
         guard let page = SnapshotPage(reply) else { throw malformed(subject, context) }
@@ -93,11 +97,13 @@ public struct LogClient: Sendable {
         of logs: [LogID], within timeout: Duration = BusContext.defaultTimeout
     ) async -> [LogID: LogPosition] {
         guard !logs.isEmpty else { return [:] }
+        // An owner is asked once, whatever the number of its logs.
+        let services = Dictionary(grouping: logs, by: \.service)
         // Not a task for each: the last reply alone resumes the caller.
         return await withCheckedContinuation { continuation in
-            let replies = HeadReplies(logs.count, continuation)
-            for logID in logs {
-                page(of: logID, .head, context(within: timeout)) { replies.take(try? $0.get().head, of: logID) }
+            let replies = HeadReplies(services.count, continuation)
+            for logs in services.values {
+                page(of: logs[0], .head, context(within: timeout)) { replies.take(try? $0.get(), of: logs) }
             }
         }
     }
@@ -118,10 +124,10 @@ private final class HeadReplies: Sendable {
         self.continuation = continuation
     }
 
-    /// - Parameter head: nil if the owner did not reply.
-    func take(_ head: LogPosition?, of logID: LogID) {
+    /// - Parameter page: nil if the owner did not reply.
+    func take(_ page: LogPage?, of logs: [LogID]) {
         let heads = state.withLock { state -> [LogID: LogPosition]? in
-            state.heads[logID] = head
+            for logID in logs { state.heads[logID] = page?.heads[logID.number] }
             state.missing -= 1
             return state.missing == 0 ? state.heads : nil
         }

@@ -11,6 +11,8 @@ import Synchronization
 ///
 /// A class, as the bus, followers and the gateways' buffers share it after the commit.
 public final class LogEntry: CommitEvent {
+    /// The number of its log (`LogLayout`).
+    public let log: Int
     /// The position in the log: the order of commits, from 1, without gaps.
     public let seq: Int
     public let at: Timestamp
@@ -34,9 +36,10 @@ public final class LogEntry: CommitEvent {
 
     /// Creates a new entry. Its JSON is written once, now.
     public init(
-        seq: Int, at: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
-        fact: Fact? = nil, requestID: String? = nil
+        log: Int = 0, seq: Int, at: Timestamp, roomID: String, participants: [String],
+        emissions: consuming [Emission], fact: Fact? = nil, requestID: String? = nil
     ) {
+        self.log = log
         self.seq = seq
         self.at = at
         self.roomID = roomID
@@ -50,9 +53,10 @@ public final class LogEntry: CommitEvent {
 
     /// Creates an entry from its stored or transmitted form.
     public init(
-        seq: Int, at: Timestamp, roomID: String, participants: [String], emissionsJSON: JSONValue,
+        log: Int = 0, seq: Int, at: Timestamp, roomID: String, participants: [String], emissionsJSON: JSONValue,
         requestID: String? = nil, writtenDigest: Int? = nil
     ) {
+        self.log = log
         self.seq = seq
         self.at = at
         self.roomID = roomID
@@ -62,6 +66,9 @@ public final class LogEntry: CommitEvent {
         self.writtenDigest = writtenDigest
         decoded = Mutex(Decoded())
     }
+
+    /// Its number among the entries of all logs.
+    package var key: Int { LogKeys(log).key(seq) }
 
     /// The events for clients. Those that a newer service wrote in an unknown form are left out.
     public var emissions: [Emission] { emissionsAndMistake.emissions }
@@ -96,6 +103,11 @@ public final class LogEntry: CommitEvent {
     }
 }
 
+extension EntryPosition {
+    /// Its number among the entries of all logs of the service.
+    package var key: Int { LogKeys(log.number).key(seq) }
+}
+
 extension LogEntry {
     /// This entry without its emissions, because what they quote was deleted. Its fact stays, and so does its digest:
     /// positions after it are valid.
@@ -103,7 +115,8 @@ extension LogEntry {
         var none: [Emission] = []
         var fact = self.fact
         return LogEntry(
-            seq: seq, at: at, roomID: roomID, participants: participants, emissionsJSON: none.write(after: &fact),
+            log: log, seq: seq, at: at, roomID: roomID, participants: participants,
+            emissionsJSON: none.write(after: &fact),
             requestID: requestID, writtenDigest: digest)
     }
 }
@@ -113,6 +126,7 @@ extension LogEntry {
 extension LogEntry {
     func write(to json: inout JSONWriter) {
         json.object {
+            if log != 0 { $0.member("log", log) }
             $0.member("seq", seq)
             $0.member("at", at.milliseconds)
             $0.member("roomId", roomID)
@@ -125,12 +139,13 @@ extension LogEntry {
 
     /// Parses the result of `json`; nil for anything else.
     public convenience init?(_ json: JSONValue) {
-        guard let object = json.object, let seq = object["seq"]?.logNumber, let at = object["at"]?.logNumber,
+        guard let object = json.object, let log = object["log"].map(\.log) ?? 0,
+            let seq = object["seq"]?.logNumber, let at = object["at"]?.logNumber,
             let roomID = object["roomId"]?.string, let participants = object["participants"]?.list(of: \.string),
             let emissions = object["emissions"], emissions.kind == .array
         else { return nil }
         self.init(
-            seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: participants,
+            log: log, seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: participants,
             emissionsJSON: emissions, requestID: object["request"]?.string, writtenDigest: object["digest"]?.int)
     }
 
@@ -155,7 +170,7 @@ extension LogEntry: BusPayload {
 
 extension LogEntry: Equatable {
     public static func == (a: LogEntry, b: LogEntry) -> Bool {
-        a.seq == b.seq && a.at == b.at && a.roomID == b.roomID && a.participants == b.participants
+        a.log == b.log && a.seq == b.seq && a.at == b.at && a.roomID == b.roomID && a.participants == b.participants
             && a.emissionsJSON == b.emissionsJSON && a.requestID == b.requestID
             && a.writtenDigest == b.writtenDigest
     }

@@ -11,6 +11,8 @@ public struct LogQuery: Sendable, Equatable {
     /// The limit of rooms in one request.
     public static let maxRooms = 10_000
 
+    /// The number of the log (`LogLayout`).
+    public var log = 0
     /// The last position that the sender has.
     public var since: Int
     /// The digest of the entry at `since`, with which the owner checks that its log has the same past; nil to
@@ -39,6 +41,13 @@ public struct LogQuery: Sendable, Equatable {
         self.init(since: position.seq, digest: position.digest, through: through, roomIDs: roomIDs, limit: limit)
     }
 
+    /// Returns the same query for another log of the service.
+    func of(_ log: Int) -> LogQuery {
+        var query = self
+        query.log = log
+        return query
+    }
+
     /// The same query for half as many entries; nil if it is for one.
     var halved: LogQuery? {
         let limit = min(limit ?? Self.maxEntries, Self.maxEntries)
@@ -53,6 +62,7 @@ public struct LogQuery: Sendable, Equatable {
 
     public var json: JSONValue {
         JSONWriter.object(reservingCapacity: (roomIDs?.count ?? 0) * 40 + 128) {
+            if log != 0 { $0.member("log", log) }
             $0.member("since", since)
             if let digest { $0.member("digest", digest) }
             if let through { $0.member("through", through) }
@@ -66,6 +76,8 @@ public struct LogQuery: Sendable, Equatable {
 public struct LogPage: Sendable {
     /// The position of the newest entry.
     public let head: LogPosition
+    /// The positions of the newest entries of all logs to which the service writes, by their numbers.
+    public var heads: [Int: LogPosition]
     /// The first entry that was not pruned; one after the head if there is none.
     public let oldest: Int
     /// True if the log still contains the query's position, or the query has no digest to check. False if the entry
@@ -83,6 +95,7 @@ public struct LogPage: Sendable {
         head: LogPosition, oldest: Int, isKnown: Bool, entries: [LogEntry], through: Int, malformedCount: Int = 0
     ) {
         self.head = head
+        heads = [0: head]
         self.oldest = oldest
         self.isKnown = isKnown
         self.entries = entries
@@ -94,6 +107,7 @@ public struct LogPage: Sendable {
         let size = entries.reduce(256) { $0 + $1.emissionsJSON.bytes.count + 256 }
         return JSONWriter.object(reservingCapacity: size) {
             $0.member("head", object: { head.writeMembers(to: &$0) })
+            if heads != [0: head] { heads.write(to: &$0) }
             $0.member("oldest", oldest)
             $0.member("isKnown", isKnown)
             $0.member("through", through)
@@ -111,12 +125,42 @@ public struct LogPage: Sendable {
         self.init(
             head: head, oldest: oldest, isKnown: isKnown, entries: entries, through: through,
             malformedCount: found.count - entries.count)
+        if let heads = [Int: LogPosition](object) { self.heads = heads }
+    }
+}
+
+extension [Int: LogPosition] {
+    /// Writes the heads of several logs as the member `heads`.
+    package func write(to json: inout JSONWriter) {
+        json.member(
+            "heads",
+            array: {
+                for (log, head) in sorted(by: { $0.key < $1.key }) {
+                    $0.object {
+                        $0.member("log", log)
+                        head.writeMembers(to: &$0)
+                    }
+                }
+            })
+    }
+
+    /// Parses the result of `write(to:)`; nil for anything else.
+    public init?(_ object: JSONObject) {
+        let heads = object["heads"]?.list { head -> (Int, LogPosition)? in
+            guard let members = head.object, let log = members["log"]?.log, let position = LogPosition(members)
+            else { return nil }
+            return (log, position)
+        }
+        guard let heads, !heads.isEmpty else { return nil }
+        self.init(heads, uniquingKeysWith: { _, last in last })
     }
 }
 
 extension JSONValue {
     /// A position or a time in a log that another process sent; nil if it is so large that sums with it could overflow.
     var logNumber: Int? { int.flatMap { (0..<(1 << 53)).contains($0) ? $0 : nil } }
+    /// The number of a log that another process sent; nil for one that no log has.
+    var log: Int? { int.flatMap { LogLayout.numbers.contains($0) ? $0 : nil } }
 }
 
 // MARK: As a service's reply

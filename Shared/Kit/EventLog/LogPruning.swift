@@ -3,7 +3,7 @@ import ParlorLogging
 import ParlorStorage
 import Synchronization
 
-/// Keeps an event log from growing without limit: entries are deleted when they are a day old.
+/// Keeps a service's event logs from growing without limit: entries are deleted when they are a day old.
 ///
 /// A client that was offline for longer cannot be caught up entry by entry, as the log no longer contains its
 /// position.
@@ -14,13 +14,13 @@ public final class LogPruning: Sendable {
     /// The interval between deletions, short enough that each one is small.
     static let interval: Duration = .seconds(600)
 
-    private let database: any Database
+    private let logs: EventLogs
     private let clock: any WallClock
     private let log: Logger
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    public init(_ database: any Database, clock: any WallClock, log: Logger) {
-        self.database = database
+    public init(_ logs: EventLogs, clock: any WallClock, log: Logger) {
+        self.logs = logs
         self.clock = clock
         self.log = log
     }
@@ -42,7 +42,7 @@ public final class LogPruning: Sendable {
     func prune() async {
         do {
             let now = clock.now()
-            let count = try await EventLog(database).prune(olderThan: now.adding(.zero - Self.age), at: now)
+            let count = try await logs.prune(olderThan: now.adding(.zero - Self.age), at: now)
             if count > 0 { log.info("old entries of the event log deleted", ["count": count]) }
         } catch {
             log.warning("the event log was not pruned", ["error": "\(error)"])

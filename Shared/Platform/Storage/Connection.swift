@@ -83,9 +83,14 @@ extension Connection {
     }
 
     /// Returns the number in the first row, or nil if there is no row.
-    func number(_ sql: String) throws(StorageError) -> Int? {
+    func number(_ sql: String, _ parameters: Int...) throws(StorageError) -> Int? {
         do {
-            return try first(sql) { $0.int(0) }
+            var found: Int?
+            try forEachRow(sql, binding: parameters.map { .int($0) }) {
+                found = $0.int(0)
+                return false
+            }
+            return found
         } catch let error as StorageError {
             throw error
         } catch {

@@ -18,14 +18,14 @@ public protocol Database: Sendable {
 
     /// Implements `write`: the body stores its result for the caller.
     func transaction(
-        holding bytes: Int, _ durability: Durability, wanting key: WantedKey?,
+        holding bytes: Int, _ durability: Durability, in log: Int, wanting key: WantedKey?,
         _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws
 
-    /// Sets the hook that receives the events of each commit (`Connection.report`). They come in the order of commits,
-    /// each once, and before the `write` that reported them returns.
+    /// Sets the hook that receives the events of each commit (`Connection.report`). Those of a log come in the order of its
+    /// commits, each once, and before the `write` that reported them returns.
     ///
-    /// To be called once, before the first write. The hook runs on the writing thread, so it must pass the
+    /// To be called once, before the first write. The hook runs on the thread that writes to the log, so it must pass the
     /// events on and return.
     func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void)
 
@@ -75,17 +75,19 @@ extension Database {
     /// Runs the body in a transaction that it may share with other writes, and returns once it is committed,
     /// and on disk if it is `synced`.
     ///
-    /// The write is queued before the first suspension: two calls made one after the other run and commit in
+    /// The write is queued before the first suspension: two calls for one log made one after the other run and commit in
     /// that order. A body that throws is undone alone. Cancelling the caller neither undoes nor loses the
     /// write.
     ///
-    /// The body runs on the only thread that writes, so it must not wait for anything. It may run more than
+    /// The body runs on the only thread that writes to the log, so it must not wait for anything. It may run more than
     /// once, as writes that share its transaction may fail, and it may have run although this throws. Only
     /// the changes of the run that was committed remain. So its effects outside the transaction must tolerate
     /// repetition.
     ///
     /// - Parameter bytes: the approximate size of the closure, which the queue's limit counts. The default
     ///   suits ids and a short text.
+    /// - Parameter log: the number of the log to which its entries belong: that of its room, for a service with several.
+    ///   Writes to different logs run at the same time, so they must not change the same rows.
     /// - Parameter key: what the body needs to know of the database. It is loaded with those of all writes of the batch,
     ///   before the first of them runs, into the pending changes (`Connection.pending`).
     /// - Throws: the body's error; `StorageError`, `.overloaded` at once if the queue is full. If the commit
@@ -94,11 +96,12 @@ extension Database {
     @discardableResult
     @inlinable
     public func write<T: Sendable>(
-        holding bytes: Int = 1024, _ durability: Durability = .synced, wanting key: WantedKey? = nil,
+        holding bytes: Int = 1024, _ durability: Durability = .synced, in log: Int = 0,
+        wanting key: WantedKey? = nil,
         _ body: @escaping @Sendable (any Connection) throws -> T
     ) async throws -> T {
         let result = BodyResult<T>()
-        try await transaction(holding: bytes, durability, wanting: key) { result.value = try body($0) }
+        try await transaction(holding: bytes, durability, in: log, wanting: key) { result.value = try body($0) }
         return result.taken()
     }
 }
@@ -137,11 +140,15 @@ public protocol MaintenanceDatabase {
     /// Runs the body over one snapshot.
     func read<T>(_ body: (any Connection) throws -> T) throws -> T
 
+    /// The number of the logs to which the service writes.
+    func countLogs() throws -> Int
+
     /// Runs the body in a transaction of its own, which is on disk when this returns.
     ///
+    /// - Parameter log: the number of the log to which its entries belong.
     /// - Throws: the body's error, with nothing changed; `StorageError`, `.busy` if others write for too long
     ///   without a pause.
-    func write<T>(_ body: (any Connection) throws -> T) throws -> T
+    func write<T>(in log: Int, _ body: (any Connection) throws -> T) throws -> T
 
     func close()
 }

@@ -4,6 +4,8 @@ import ParlorWorkers
 public struct DatabaseConfiguration: Sendable {
     /// The priority of all its threads.
     public var priority = ThreadPriority.normal
+    /// The numbers of the logs, each with a thread that writes. Several are for PostgreSQL only.
+    public var logs = [0]
     /// The number of threads that read. With two, one long read does not delay short ones. More would find no free
     /// core.
     public var readers = 2

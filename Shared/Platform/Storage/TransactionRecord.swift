@@ -4,12 +4,34 @@ public protocol CommitEvent: AnyObject, Sendable {
     var seq: Int { get }
 }
 
+/// The numbers of a log's entries in the table `events`, which has the entries of all logs: an entry's number in the upper
+/// log is above all of those in the lower ones. For the only log of a database they are the entries' own numbers.
+package struct LogKeys: Sendable {
+    private static let bits = 48
+
+    package let log: Int
+
+    package init(_ log: Int) { self.log = log }
+
+    /// The keys of entries are above this, and below `end`.
+    package var start: Int { log << Self.bits }
+    package var end: Int { (log + 1) << Self.bits }
+
+    /// - Parameter seq: not negative; any number beyond the log's last possible one counts as that.
+    package func key(_ seq: Int) -> Int { start + min(seq, end - start - 1) }
+
+    package static func log(of key: Int) -> Int { key >> bits }
+    package static func seq(of key: Int) -> Int { key & (1 << bits - 1) }
+}
+
 /// The effects of a transaction's writes other than their SQL.
 public final class TransactionRecord {
-    /// The SQL that finds the number of the event log's last entry.
-    package static let findHead = "SELECT coalesce(max(seq), 0) FROM events"
+    /// The SQL that finds the last key of a log, between its start and its end.
+    package static let findHead = "SELECT coalesce(max(seq), $1) FROM events WHERE seq > $1 AND seq < $2"
 
     fileprivate let isWriting: Bool
+    /// The log of the transaction's entries.
+    package internal(set) var keys = LogKeys(0)
     /// The closures to call after the commit.
     fileprivate(set) var hooks: [() -> Void] = []
     /// The events to pass to the database's hook after the commit.
@@ -71,12 +93,16 @@ extension Connection {
         record.events.append(event)
     }
 
-    /// Returns the number of the last entry of the event log: the last that this transaction has reported, or else the last
+    /// The number of the log to which the transaction's entries belong (`Database.write`).
+    public var log: Int { record.keys.log }
+
+    /// Returns the number of the last entry of the transaction's log: the last that this transaction has reported, or else the last
     /// in the table. No other transaction can take a number meanwhile.
     public func lastSeq() throws(StorageError) -> Int {
         if let last = record.events.last { return last.seq }
         if let head = record.head { return head }
-        let head = try number(TransactionRecord.findHead) ?? 0
+        let keys = record.keys
+        let head = try number(TransactionRecord.findHead, keys.start, keys.end).map(LogKeys.seq) ?? 0
         record.head = head
         return head
     }

@@ -53,19 +53,24 @@ struct StoredState: Sendable {
     var unread: [Pair: Int] = [:]
     var unseen: [Pair: Int] = [:]
 
-    /// - Parameter url: a PostgreSQL server; nil for the files in the folder.
-    static func read(from folder: String, or url: String?) async throws -> StoredState {
+    /// - Parameters:
+    ///   - url: a PostgreSQL server; nil for the files in the folder.
+    ///   - logs: the logs of messaging.
+    static func read(from folder: String, or url: String?, _ logs: LogLayout) async throws -> StoredState {
         func open<S: Service>(_ service: S.Type) throws -> any Database {
             guard let url else { return try SQLiteDatabase(.file("\(folder)/\(S.name).db"), migrations: S.migrations) }
             guard let server = PostgresURL(url) else { throw ClientError("\(url) is no URL of a PostgreSQL database") }
-            return try PostgresDatabase(server, schema: S.name, migrations: S.migrations)
+            var configuration = DatabaseConfiguration()
+            if S.mayHaveSeveralLogs { configuration.logs = logs.numbers }
+            return try PostgresDatabase(
+                server, schema: S.name, migrations: S.migrations, configuration: configuration)
         }
         var books = StoredState()
         let rooms = try open(RoomsService.self)
         try await books.readRooms(rooms)
         await rooms.close()
         let messaging = try open(MessagingService.self)
-        try await books.readMessaging(messaging)
+        try await books.readMessaging(messaging, logs)
         await messaging.close()
         let elements = try open(ElementsService.self)
         try await books.readElements(elements)
@@ -90,7 +95,7 @@ struct StoredState: Sendable {
         }
     }
 
-    private mutating func readMessaging(_ database: any Database) async throws {
+    private mutating func readMessaging(_ database: any Database, _ logs: LogLayout) async throws {
         messages = try await database.read { connection in
             try connection.all(
                 """
@@ -109,7 +114,7 @@ struct StoredState: Sendable {
         for (message, reader) in reads { receipts[message, default: []].insert(reader) }
         unread = try await Self.pairs(
             "SELECT room_id, user_id, count FROM unread JOIN chats ON chats.number = unread.room", of: database)
-        for entry in try await Self.entries(of: database) {
+        for entry in try await Self.entries(of: database, logs) {
             for emission in entry.emissions where emission.audience == .room {
                 chats[entry.roomID, default: []].append(EventKey(emission.event.utf8, emission.data))
             }
@@ -160,8 +165,15 @@ struct StoredState: Sendable {
         let emissions: [Emission]
     }
 
-    private static func entries(of database: any Database) async throws -> [Entry] {
-        let log = EventLog(database)
+    private static func entries(
+        of database: any Database, _ logs: LogLayout = .single
+    ) async throws -> [Entry] {
+        var all: [Entry] = []
+        for number in logs.numbers { all += try await entries(of: EventLog(database, log: number)) }
+        return all
+    }
+
+    private static func entries(of log: EventLog) async throws -> [Entry] {
         var all: [Entry] = []
         var seq = 0
         while true {

@@ -1,4 +1,5 @@
 import Glibc
+import ParlorContracts
 import ParlorJSON
 import ParlorReactor
 import ParlorTestSupport
@@ -25,6 +26,7 @@ actor Cluster {
         let bus: BusKind
         /// The PostgreSQL server; nil for files in the data folder.
         let databaseURL: String?
+        let logs: LogLayout
     }
 
     var kills = 0
@@ -96,6 +98,7 @@ actor Cluster {
             flags = ["--port", "0", "--rate-limits", "off"]
         case .rooms: flags = ["--rate-limits", "off"]
         case .accounts: flags = ["--token-lifetime", "1d"]
+        case .messaging where settings.logs != .single: flags = ["--logs", "\(settings.logs.count)"]
         default: break
         }
         if let proxy = proxies[name] { flags += ["--bus", proxy.address, "--data", settings.data] }

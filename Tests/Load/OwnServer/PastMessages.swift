@@ -36,7 +36,7 @@ struct PastMessages {
 
     private mutating func add(batch: Int, to room: String, from sender: Person, to other: Person) throws {
         let start = begin + count
-        try database.write { connection in
+        try database.write(in: 0) { connection in
             try connection.execute(
                 """
                 INSERT INTO chats (number, room_id, last_seq, updated_at)

@@ -67,7 +67,7 @@ struct PostgresAlone {
             let used = Set(numbers.map { $0 * 7919 % texts.rooms.count }).sorted()
             connection.send("BEGIN ISOLATION LEVEL READ COMMITTED")
             connection.send("SELECT pg_advisory_xact_lock(1)")
-            connection.send(TransactionRecord.findHead)
+            connection.send(TransactionRecord.findHead, [Self.number(0), Self.number(LogKeys(0).end)])
             for room in used { connection.send(SendsStore.findChat, [texts.rooms[room]], column: 1) }
             for number in numbers {
                 let attempt = prepare(number).attempt

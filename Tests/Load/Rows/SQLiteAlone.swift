@@ -72,7 +72,7 @@ struct SQLiteAlone {
             writeChat = try connection.prepare(SendsStore.writeChat)
             message = try connection.prepare(SendsStore.insertMessage)
             unread = try connection.prepare(SendsStore.writeUnread)
-            head = try connection.prepare(TransactionRecord.findHead)
+            head = try connection.prepare(TransactionRecord.findHead).bind(0, at: 1).bind(LogKeys(0).end, at: 2)
             entry = try connection.prepare(EventLog.insertEntry)
             begin = try connection.prepare("BEGIN IMMEDIATE")
             commit = try connection.prepare("COMMIT")

@@ -6,41 +6,46 @@ import ParlorTestSupport
 import Synchronization
 import Testing
 
-/// A service that answers as the test says, and fails the test on any other request. It keeps an
-/// event log.
+/// A service that answers as the test says, and fails the test on any other request. It keeps the
+/// event logs of its manifest's layout.
 public final class FakeService: Sendable {
     public typealias Handler = @Sendable (BusRequest) -> Void
 
     private struct State {
         var handlers: [String: Handler] = [:]
-        var entries: [LogEntry] = []
+        var layout: LogLayout
+        /// The entries by the numbers of their logs.
+        var entries: [Int: [LogEntry]] = [:]
         var subscriptions: [BusSubscription] = []
         var databaseID = "first"
 
-        var head: LogPosition {
-            entries.last.map { LogPosition(after: $0, in: databaseID) }
-                ?? LogPosition(databaseID: databaseID, seq: 0, digest: 0)
+        func head(of log: Int) -> LogPosition { LogPosition(after: entries[log]?.last, in: databaseID) }
+
+        var heads: [Int: LogPosition] {
+            Dictionary(uniqueKeysWithValues: layout.numbers.map { ($0, head(of: $0)) })
         }
 
         mutating func append(
             _ emissions: [Emission], fact: Fact? = nil, room: String, participants: [String]
         ) -> LogEntry {
             var (emissions, fact) = (emissions, fact)
+            let log = layout.number(ofRoom: room)
             let entry = LogEntry(
-                seq: (entries.last?.seq ?? 0) + 1, at: Timestamp(milliseconds: 0), roomID: room,
+                log: log, seq: (entries[log]?.last?.seq ?? 0) + 1, at: Timestamp(milliseconds: 0), roomID: room,
                 participants: participants, emissionsJSON: emissions.write(after: &fact))
-            entries.append(entry)
+            entries[log, default: []].append(entry)
             return entry
         }
     }
 
     public let manifest: Manifest
     private let bus: any MessageBus
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     private init(_ manifest: Manifest, on bus: any MessageBus) {
         self.manifest = manifest
         self.bus = bus
+        state = Mutex(State(layout: manifest.logLayout))
     }
 
     /// Starts it, and announces it.
@@ -107,18 +112,37 @@ public final class FakeService: Sendable {
 
     /// - Parameter manifest: its manifest now, if it differs from that at its start.
     public func announce(_ manifest: Manifest? = nil) {
-        let head = state.withLock { $0.head }
+        let (layout, heads) = state.withLock { ($0.layout, $0.heads) }
+        var manifest = manifest ?? self.manifest
+        manifest.logLayout = layout
         publish(
-            Subject.announce(of: (manifest ?? self.manifest).service),
+            Subject.announce(of: manifest.service),
             JSONWriter.object {
-                $0.member("head", object: { head.writeMembers(to: &$0) })
-                $0.member("manifest", (manifest ?? self.manifest).json)
+                if layout == .single {
+                    $0.member("head", object: { [head = heads[0]] in head?.writeMembers(to: &$0) })
+                } else {
+                    heads.write(to: &$0)
+                }
+                $0.member("manifest", manifest.json)
             })
     }
 
     // MARK: The event log
 
-    public var head: LogPosition { state.withLock { $0.head } }
+    /// The head of its only log.
+    public var head: LogPosition { state.withLock { $0.head(of: 0) } }
+
+    /// The heads of all its logs.
+    public var heads: [LogID: LogPosition] {
+        let heads = state.withLock { $0.heads }
+        return Dictionary(uniqueKeysWithValues: heads.map { (LogID(manifest.service, $0.key), $0.value) })
+    }
+
+    /// Writes to other logs from now on, and announces that.
+    public func spread(over layout: LogLayout) {
+        state.withLock { $0.layout = layout }
+        announce()
+    }
 
     /// Writes an entry; it reaches nobody until it is published or fetched.
     public func commit(
@@ -127,7 +151,9 @@ public final class FakeService: Sendable {
         state.withLock { $0.append(emissions, fact: fact, room: room, participants: participants) }
     }
 
-    public func publish(_ entry: LogEntry) { publish(Subject.log(of: logID), entry.json) }
+    public func publish(_ entry: LogEntry) {
+        publish(Subject.log(of: LogID(manifest.service, entry.log)), entry.json)
+    }
 
     /// Writes an entry and publishes it.
     @discardableResult
@@ -139,13 +165,15 @@ public final class FakeService: Sendable {
         return position(of: entry)
     }
 
-    public func position(of entry: LogEntry) -> EntryPosition { EntryPosition(log: logID, seq: entry.seq) }
+    public func position(of entry: LogEntry) -> EntryPosition {
+        EntryPosition(log: LogID(manifest.service, entry.log), seq: entry.seq)
+    }
 
-    /// Replaces its database: a backup without the last entries, and perhaps with one written
-    /// since.
+    /// Replaces its database, which has one log: a backup without the last entries, and perhaps with one
+    /// written since.
     public func restore(forgetting count: Int, adding emissions: [Emission]? = nil) {
         state.withLock { state in
-            state.entries.removeLast(count)
+            state.entries[0]?.removeLast(count)
             state.databaseID = "second"
             if let emissions { _ = state.append(emissions, room: "r", participants: ["ada", "bob"]) }
         }
@@ -156,14 +184,16 @@ public final class FakeService: Sendable {
         let data = request.data
         let since = data["since"]?.int ?? 0
         let rooms = data["roomIds"]?.array?.compactMap(\.string)
-        let (head, entries) = state.withLock { ($0.head, $0.entries) }
+        let log = data["log"]?.int ?? 0
+        let (head, entries, heads) = state.withLock { ($0.head(of: log), $0.entries[log] ?? [], $0.heads) }
         let end = min(data["through"]?.int ?? .max, head.seq)
         let known = entries.first { $0.seq == since }?.digest ?? (since == 0 ? 0 : -1)
-        let page = LogPage(
+        var page = LogPage(
             head: head, oldest: entries.first?.seq ?? head.seq + 1,
             isKnown: data["digest"]?.int.map { $0 == known } ?? true,
             entries: entries.filter { $0.seq > since && $0.seq <= end && rooms?.contains($0.roomID) ?? true },
             through: end)
+        page.heads = heads
         request.reply(Reply(.ok, page.json).json)
     }
 

@@ -27,9 +27,9 @@ public func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) as
 }
 
 extension Database {
-    /// Blocks the writer until the gate opens, and returns once it is blocked.
-    public func close(_ gate: DatabaseGate) async -> Task<Void, any Error> {
-        await held(at: gate) { body in try await write { _ in try body() } }
+    /// Blocks the writer of a log until the gate opens, and returns once it is blocked.
+    public func close(_ gate: DatabaseGate, in log: Int = 0) async -> Task<Void, any Error> {
+        await held(at: gate) { body in try await write(in: log) { _ in try body() } }
     }
 
     /// Blocks a reader until the gate opens, and returns once it is blocked.

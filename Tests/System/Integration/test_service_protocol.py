@@ -212,7 +212,7 @@ async def test_the_transcripts_are_what_happens_byte_by_byte(tmp_path):
         cluster.stop()
 
 
-def test_the_digest_of_the_page_is_that_of_its_code():
+def test_the_vectors_of_the_page_are_those_of_its_code():
     code = "\n".join(line for _, line in blocks("python"))
     space = {}
     exec(code, space)  # noqa: S102 - the page's own
@@ -220,6 +220,10 @@ def test_the_digest_of_the_page_is_that_of_its_code():
     assert len(vectors) >= 3
     for at, emissions, expected in vectors:
         assert space["digest"](at, emissions.encode()) == digest(at, emissions.encode()) == expected
+    logs = [json.loads(line) for _, line in blocks("log-vectors")]
+    assert len(logs) >= 3
+    for room, count, expected in logs:
+        assert space["log_of"](room, count) == expected
 
 
 class Hesitant(Service):

@@ -158,7 +158,7 @@ private final class FailingDatabase: Database {
     }
 
     func transaction(
-        holding bytes: Int, _ durability: Durability, wanting key: WantedKey?,
+        holding bytes: Int, _ durability: Durability, in log: Int, wanting key: WantedKey?,
         _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
         let hook = hook.withLock { hook in
@@ -167,6 +167,6 @@ private final class FailingDatabase: Database {
         }
         hook?()
         if fails.exchange(false, ordering: .relaxed) { throw StorageError.io("the write failed") }
-        try await base.transaction(holding: bytes, durability, wanting: key, body)
+        try await base.transaction(holding: bytes, durability, in: log, wanting: key, body)
     }
 }

@@ -56,7 +56,7 @@ struct EventLogTests {
             [Int], Bool
         ) {
             try await database.read {
-                let found = try EventLog.entries(
+                let found = try EventLog(database).entries(
                     since: since, through: through, ofRooms: rooms[...], limit: limit, on: $0)
                 return (found.entries.map(\.seq), found.isWhole)
             }
@@ -66,9 +66,9 @@ struct EventLogTests {
         #expect(try await found(["room 0", "room 1"], limit: 5) == ([1, 3, 4, 6, 7], false))
         #expect(try await found(["room 1"], since: 1, through: 6) == ([4], true))
         #expect(try await found([]) == ([], true))
-        #expect(try await database.read { try EventLog.newest(on: $0)?.seq } == 9)
-        #expect(try await database.read { try EventLog.entry(at: 4, on: $0)?.roomID } == "room 1")
-        #expect(try await database.read { try EventLog.entry(at: 10, on: $0) } == nil)
+        #expect(try await database.read { try EventLog(database).newest(on: $0)?.seq } == 9)
+        #expect(try await database.read { try EventLog(database).entry(at: 4, on: $0)?.roomID } == "room 1")
+        #expect(try await database.read { try EventLog(database).entry(at: 10, on: $0) } == nil)
     }
 
     @Test("an event to a person outside of the room is in an entry without a room", arguments: Engine.allCases)
@@ -99,7 +99,8 @@ struct EventLogTests {
         #expect(entries.map(\.requestID) == [nil, "q", "q"])
         func found(_ rooms: [String], _ person: String?) async throws -> [Int] {
             try await database.read {
-                try EventLog.entries(since: 0, ofRooms: rooms[...], to: person, limit: 10, on: $0).entries.map(\.seq)
+                try EventLog(database).entries(since: 0, ofRooms: rooms[...], to: person, limit: 10, on: $0).entries
+                    .map(\.seq)
             }
         }
         #expect(try await found(["q", ""], "c") == [3])

@@ -13,7 +13,7 @@ struct LogPruningTests {
     func prunes() async throws {
         let database = try SQLiteDatabase(.temporary, migrations: [])
         let clock = ManualClock()
-        let pruning = LogPruning(database, clock: clock, log: .silent)
+        let pruning = LogPruning(EventLogs(database), clock: clock, log: .silent)
         for _ in 0..<3 {
             let at = clock.now()
             try await database.write { connection in
@@ -33,7 +33,7 @@ struct LogPruningTests {
     func ahead(count: Int) async throws {
         let database = try SQLiteDatabase(.temporary, migrations: [])
         let clock = ManualClock()
-        let pruning = LogPruning(database, clock: clock, log: .silent)
+        let pruning = LogPruning(EventLogs(database), clock: clock, log: .silent)
         func append(_ count: Int, ahead: Int = 0) async throws {
             let at = clock.now().adding(.seconds(ahead))
             try await database.write { connection in

@@ -32,10 +32,10 @@ final class CountedReads: Database {
     }
 
     func transaction(
-        holding bytes: Int, _ durability: Durability, wanting key: WantedKey?,
+        holding bytes: Int, _ durability: Durability, in log: Int, wanting key: WantedKey?,
         _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
-        try await database.transaction(holding: bytes, durability, wanting: key, body)
+        try await database.transaction(holding: bytes, durability, in: log, wanting: key, body)
     }
 
     func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { database.onCommit(hook) }

@@ -17,16 +17,17 @@ struct MessagingHarness: SuiteHarness {
     ///
     /// - Parameter database: by default one that is empty.
     static func serving(
-        on database: (any Database)? = nil, _ body: (MessagingHarness) async throws -> Void
+        on database: (any Database)? = nil, logs: LogLayout = .single,
+        _ body: (MessagingHarness) async throws -> Void
     ) async throws {
         let harness = try MessagingHarness(
-            on: database ?? SQLiteDatabase(.temporary, migrations: MessagingService.migrations))
+            on: database ?? SQLiteDatabase(.temporary, migrations: MessagingService.migrations), logs)
         try await harness.serviceHarness.run { try await body(harness) }
     }
 
-    private init(on database: any Database) throws {
+    private init(on database: any Database, _ logs: LogLayout) throws {
         self.database = CountedReads(database)
-        serviceHarness = try ServiceHarness(on: self.database)
+        serviceHarness = try ServiceHarness(on: self.database, logs: logs)
         rooms = try FakeRooms(on: serviceHarness.bus)
     }
 

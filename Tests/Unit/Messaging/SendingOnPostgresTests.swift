@@ -79,7 +79,8 @@ struct SendingOnPostgresTests {
             let (messages, entries) = try await harness.database.read { connection in
                 (
                     try connection.all("SELECT seq FROM messages ORDER BY seq") { $0.int(0) },
-                    try EventLog.entries(since: 0, limit: sends + 1, on: connection).entries.map(\.seq)
+                    try EventLog(harness.database).entries(since: 0, limit: sends + 1, on: connection).entries.map(
+                        \.seq)
                 )
             }
             #expect(messages == Array(1...sends) && entries == Array(1...sends))

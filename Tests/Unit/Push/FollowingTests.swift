@@ -154,10 +154,10 @@ struct FollowingTests {
             try await harness.follow()
             _ = try await harness.register("token")
             let (one, other) = (harness.service.reader, harness.service.reader)
-            let position = try await one.step(from: nil).0
+            let position = try await one.only.step(from: nil).0
             for _ in 1...3 { _ = harness.send() }
-            _ = try await one.step(from: position)
-            _ = try await other.step(from: position)
+            _ = try await one.only.step(from: position)
+            _ = try await other.only.step(from: position)
             #expect(try await harness.jobs().held == 3)
         }
     }
@@ -167,12 +167,12 @@ struct FollowingTests {
         try await PushHarness.serving { harness in
             try await harness.follow()
             _ = harness.send()
-            let position = try await harness.service.reader.step(from: nil).0
+            let position = try await harness.service.reader.only.step(from: nil).0
             #expect(position.seq == 1)
             #expect(try await storedSeq(harness) == 0)
             _ = try await harness.register("token")
             _ = harness.send()
-            _ = try await harness.service.reader.step(from: position)
+            _ = try await harness.service.reader.only.step(from: position)
             #expect(try await harness.jobs().held == 1)
         }
     }
@@ -182,12 +182,12 @@ struct FollowingTests {
         try await PushHarness.serving { harness in
             try await harness.follow()
             for _ in 1...5 { _ = harness.send() }
-            let (position, isBehind) = try await harness.service.reader.step(from: nil)
+            let (position, isBehind) = try await harness.service.reader.only.step(from: nil)
             #expect(position.seq == 5 && !isBehind)
             #expect(harness.messaging.emittedEntries == 0)
             _ = try await harness.register("token")
             _ = harness.send()
-            _ = try await harness.service.reader.step(from: position)
+            _ = try await harness.service.reader.only.step(from: position)
             #expect(try await harness.jobs().held == 1)
             #expect(harness.messaging.emittedEntries == 1, "and nothing of before")
         }
@@ -202,10 +202,10 @@ struct FollowingTests {
         try await PushHarness.serving { harness in
             try await harness.follow()
             for _ in 1...2 { _ = harness.send() }
-            let position = try await harness.service.reader.step(from: nil).0
-            try await harness.service.reader.store(position)
+            let position = try await harness.service.reader.only.step(from: nil).0
+            try await harness.service.reader.only.store(position)
             #expect(try await storedSeq(harness) == 2)
-            try await harness.service.reader.store(
+            try await harness.service.reader.only.store(
                 LogPosition(databaseID: position.databaseID, seq: 1, digest: position.digest))
             #expect(try await storedSeq(harness) == 2)
         }

@@ -100,7 +100,7 @@ final class PushHarness: SuiteHarness {
     func follow() async throws {
         var isBehind = true
         while isBehind {
-            let read = try await service.reader.step(from: position.withLock { $0 })
+            let read = try await service.reader.only.step(from: position.withLock { $0 })
             position.withLock { $0 = read.0 }
             isBehind = read.isBehind
         }
@@ -278,10 +278,10 @@ final class ForgetfulDatabase: Database {
     }
 
     func transaction(
-        holding bytes: Int, _ durability: Durability, wanting key: WantedKey?,
+        holding bytes: Int, _ durability: Durability, in log: Int, wanting key: WantedKey?,
         _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
-        try await base.transaction(holding: bytes, durability, wanting: key, body)
+        try await base.transaction(holding: bytes, durability, in: log, wanting: key, body)
         if let lapse = Self.lapse, lapse.isDue.exchange(false, ordering: .relaxed) {
             throw StorageError.io("the commit was not answered")
         }

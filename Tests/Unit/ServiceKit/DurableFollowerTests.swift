@@ -157,8 +157,8 @@ struct DurableFollowerTests {
             request.reply(Reply(.ok, JSONValue(trusted: Array(page.utf8))).json)
         }
         try await index.run {
-            let begun = try await index.service.follower.step(from: nil).0
-            #expect(try await index.service.follower.step(from: begun).0 == end)
+            let begun = try await index.service.follower.only.step(from: nil).0
+            #expect(try await index.service.follower.only.step(from: begun).0 == end)
             #expect(index.service.follower.consumer.commits.items.count == 1)
             let lines = index.log.lines.filter { $0.contains("an entry of its log is malformed") }
             #expect(lines.count == 1 && lines[0].contains(#""name":"notes""#))
@@ -172,13 +172,13 @@ struct DurableFollowerTests {
             let (one, consumer) = (harness.index.service.follower, NotesIndex(harness.index.context))
             let other = DurableFollower(NotesService.logID, for: IndexService.self, harness.index.context, consumer)
             try await harness.follow(one)
-            let start = try await other.step(from: nil).0
+            let start = try await other.only.step(from: nil).0
             try await harness.write(1...40)
-            _ = try await one.step(from: start)
+            _ = try await one.only.step(from: start)
             // Both have read the first page; the second one then takes what the first has left.
-            _ = try await other.step(from: start)
+            _ = try await other.only.step(from: start)
             #expect(consumer.commits.items.isEmpty, "it has taken nothing")
-            _ = try await other.step(from: start, after: 100)
+            _ = try await other.only.step(from: start, after: 100)
             #expect(try await harness.taken() == Array(1...40))
         }
     }
@@ -189,10 +189,10 @@ struct DurableFollowerTests {
             try await harness.follow()
             harness.consumer.isIdle.store(true, ordering: .relaxed)
             try await harness.write(1...5)
-            let position = try await harness.index.service.follower.step(from: nil).0
+            let position = try await harness.index.service.follower.only.step(from: nil).0
             #expect(position.seq == 5)
             #expect(try await harness.storedSeq() == 0, "it is stored at intervals")
-            try await harness.index.service.follower.store(position)
+            try await harness.index.service.follower.only.store(position)
             #expect(try await harness.storedSeq() == 5)
             harness.consumer.isIdle.store(false, ordering: .relaxed)
             try await harness.write(6...6)

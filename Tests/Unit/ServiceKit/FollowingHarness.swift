@@ -176,8 +176,8 @@ struct FollowingHarness {
     /// Reads the log to its end, as a process does that has just started.
     func follow(_ follower: DurableFollower<NotesIndex>? = nil) async throws {
         let follower = follower ?? index.service.follower
-        var (position, isBehind) = try await follower.step(from: nil)
-        while isBehind { (position, isBehind) = try await follower.step(from: position, after: 1) }
+        var (position, isBehind) = try await follower.only.step(from: nil)
+        while isBehind { (position, isBehind) = try await follower.only.step(from: position, after: 1) }
     }
 
     /// The numbers of the entries that were taken, in the order in which they were.

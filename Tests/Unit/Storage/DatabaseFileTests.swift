@@ -139,12 +139,12 @@ struct DatabaseFileTests {
         let file = try DatabaseFile(existing: folder.file("test.db"))
         let writing = Task { for n in 0..<300 { try await database.insert("theirs \(n)") } }
         for n in 0..<20 {
-            try file.write { connection in
+            try file.write(in: 0) { connection in
                 _ = try connection.execute("INSERT INTO items (id) VALUES ($1)", "ours \(n)")
             }
         }
         #expect(throws: Refused.self) {
-            try file.write { connection in
+            try file.write(in: 0) { connection in
                 try connection.execute("INSERT INTO items (id) VALUES ('refused')")
                 throw Refused()
             }

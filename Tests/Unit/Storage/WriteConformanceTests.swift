@@ -242,7 +242,7 @@ struct WriteConformanceTests {
             try await database.read { try $0.all("SELECT id FROM database_identity") { $0.text(0) } }
         }
         let before = try await id()
-        try await database.tryWriting()
+        try await database.tryWriting(in: 0)
         #expect(try await id() == before && before == [database.databaseID])
     }
 

@@ -143,7 +143,7 @@ struct GatewayHarness: Sendable {
 
     /// Returns a cursor of Ada's at the heads of these logs, as another gateway with the same key would issue it.
     func cursor(at services: FakeService...) -> String {
-        let heads = Dictionary(services.map { ($0.logID, $0.head) }, uniquingKeysWith: { first, _ in first })
+        let heads = services.reduce(into: [LogID: LogPosition]()) { $0.merge($1.heads) { first, _ in first } }
         return cursors.encode(SyncCursor(heads), for: Self.ada.id)
     }
 

@@ -287,12 +287,12 @@ struct PostgresDatabaseTests {
         #expect(throws: MigrationError.self) { try console.requireSchema([]) }
         struct Undone: Error {}
         #expect(throws: Undone.self) {
-            try console.write { connection in
+            try console.write(in: 0) { connection in
                 try connection.execute("INSERT INTO items (id) VALUES ('b')")
                 throw Undone()
             }
         }
-        try console.write { _ = try $0.execute("INSERT INTO items (id) VALUES ('c')") }
+        try console.write(in: 0) { _ = try $0.execute("INSERT INTO items (id) VALUES ('c')") }
         #expect(try console.read { try $0.all("SELECT id FROM items ORDER BY id") { $0.text(0) } } == ["a", "c"])
         #expect(try await database.ids() == ["a", "c"])
         console.close()

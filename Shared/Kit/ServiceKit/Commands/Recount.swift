@@ -64,7 +64,8 @@ struct Recount {
             for text in texts { report(text, room) }
             return
         }
-        let (found, left) = try database.write { connection in
+        let layout = LogLayout(count: try database.countLogs())
+        let (found, left) = try database.write(in: layout.number(ofRoom: room ?? "")) { connection in
             let found = try differences(connection)
             for difference in found { try difference.repair?(connection) }
             if let room, found.contains(where: { $0.repair != nil }) {

@@ -1,3 +1,4 @@
+import ParlorContracts
 import ParlorMessageBus
 import ParlorStorage
 
@@ -54,6 +55,15 @@ extension Setting where Value == Int? {
         Setting(
             "LOOPS", .number(1...256), in: .process, unset: "auto",
             "Number of event loops, each a thread; auto: one per core")
+    }
+}
+
+extension Setting where Value == Int {
+    public static var logs: Setting {
+        Setting(
+            "LOGS", .number(LogLayout.range), default: "1", in: .storage,
+            "Number of event logs over which rooms are spread; commits to different logs do not wait for each other. More "
+                + "than 1 need PostgreSQL. With another number clients load everything once")
     }
 }
 

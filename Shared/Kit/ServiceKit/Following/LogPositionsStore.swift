@@ -33,6 +33,25 @@ public struct LogPositionsStore {
         }
     }
 
+    /// Returns the stored positions in the logs of a service.
+    func positions(ofService service: String) throws -> [LogID: LogPosition] {
+        var positions: [LogID: LogPosition] = [:]
+        try connection.query("SELECT stream, database_id, seq, digest FROM log_positions") { row in
+            guard let logID = LogID(name: row.text(0)), logID.service == service else { return }
+            positions[logID] = LogPosition(databaseID: row.text(1), seq: row.int(2), digest: row.int(3))
+        }
+        return positions
+    }
+
+    /// Replaces the positions in old logs of a service by those in its new ones, unless another instance has done so.
+    func replace(_ old: [LogID], with positions: [LogID: LogPosition]) throws {
+        let names = SQLValue.list(old.map(\.name))
+        let count = try connection.execute(
+            "DELETE FROM log_positions WHERE stream IN (SELECT value FROM json_each($1))", names)
+        guard count > 0 else { return }
+        for (logID, position) in positions where try self.position(in: logID) == nil { try set(logID, position) }
+    }
+
     /// Begins at a position, unless another instance has moved on from the known one meanwhile.
     ///
     /// - Parameter known: the position from which the log could not be followed; nil if there was none.

@@ -49,7 +49,7 @@ public struct RoomRequest: Sendable {
     public let room: Membership
     public let caller: Participant
     /// The log of the room's changes.
-    let log: LogID
+    public let logID: LogID
 
     public var id: String { request.id }
     public var fields: RequestFields { request.fields }
@@ -57,17 +57,18 @@ public struct RoomRequest: Sendable {
     /// Returns the context for a request to another service on behalf of this one, as `Request.onward` does.
     public func onward(key: String? = nil) -> BusContext { request.onward(key: key) }
 
-    /// Emits events about a change in the room: appends them to the service's event log, in the change's own
-    /// transaction.
+    /// Emits events about a change in the room: appends them to the room's event log, in the change's own transaction. Of a
+    /// service with several logs, it is one that names this one: `database.write(in: request.logID.number)`.
     ///
     /// - Parameter fact: the fact, if another service needs one.
     /// - Returns: the entry's position, for the reply.
     public func emit(
         _ emissions: consuming [Emission], fact: Fact? = nil, at time: Timestamp, on connection: any Connection
     ) throws -> EntryPosition {
+        precondition(connection.log == logID.number, "an entry of \(logID) in a transaction of another log")
         let seq = try EventLog.append(
             at: time, roomID: room.roomID, participants: room.userIDs, emissions: emissions, fact: fact, requestID: id,
             on: connection)
-        return EntryPosition(log: log, seq: seq)
+        return EntryPosition(log: logID, seq: seq)
     }
 }

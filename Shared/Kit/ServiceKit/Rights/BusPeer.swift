@@ -38,7 +38,9 @@ public struct BusPeer: Sendable, Equatable {
                 serve: ["\(name).>"], request: ["\(name).>"] + logs.map(Subject.logPage) + requests,
                 publish: ["\(name).>", Subject.announce(of: name), Subject.status] + publishes,
                 subscribe: [Subject.discover, Subject.statusRequest]
-                    + logs.flatMap { [Subject.log(of: $0), Subject.announce(of: $0.service)] } + subscribes))
+                    + logs.flatMap {
+                        [Subject.log(of: $0), Subject.logs(of: $0.service), Subject.announce(of: $0.service)]
+                    } + subscribes))
     }
 
     /// An operator, who may subscribe to everything. The only change that an operator can make is to have gateways
@@ -124,7 +126,7 @@ extension BusPeer {
         if pattern == Subject.discover { return false }
         let tokens = pattern.split(separator: ".")
         if ["services", "gateways", "status", "*", ">"].contains(tokens[0]) { return true }
-        return tokens.count == 2 && tokens[0] != name && ["log", "*", ">"].contains(tokens[1])
+        return tokens.count > 1 && tokens[0] != name && ["log", "*", ">"].contains(tokens[1])
     }
 
     /// Calls the body with the object in each line, skipping empty lines and comments.

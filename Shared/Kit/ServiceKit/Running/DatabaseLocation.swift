@@ -1,4 +1,5 @@
 import Glibc
+import ParlorContracts
 import ParlorLogging
 import ParlorStorage
 import ParlorWorkers
@@ -42,6 +43,17 @@ enum DatabaseLocation: CustomStringConvertible {
         case .file(let path, _): path
         case .schema(let schema, let url): "\(schema) in \(url)"
         }
+    }
+
+    /// Returns the layout with so many logs.
+    ///
+    /// - Throws: `ConfigurationError` if the database cannot have them.
+    func layout(_ logs: Int) throws(ConfigurationError) -> LogLayout {
+        if logs > 1, case .file = self {
+            throw .malformed(
+                "LOGS (--logs) has to be 1 with SQLite, which writes one transaction at a time, and is \(logs)")
+        }
+        return LogLayout(count: logs)
     }
 
     /// Opens the database, creates it if it is missing, and locks out processes that would not receive its

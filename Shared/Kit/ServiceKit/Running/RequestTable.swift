@@ -14,7 +14,7 @@ public struct RequestTable: Sendable {
         case anywhere(Handler)
         case inRoom(RoomHandler)
         case reading(ReadHandler)
-        case logPage(EventLog)
+        case logPage(EventLogs)
     }
 
     private(set) var entries: [(endpoint: Endpoint, entry: Entry)] = []
@@ -23,6 +23,8 @@ public struct RequestTable: Sendable {
     private var fieldSchemas: [String: Schema] = [:]
     private var objectFieldSchemas: [ShownObject: [String: Schema]] = [:]
     private var presenceSubject: String?
+    /// The logs over which this instance spreads rooms.
+    var logLayout = LogLayout.single
     private let service: any Service.Type
     /// The limits that an endpoint may name: the service's own, and those of gateways.
     private let limitNames: Set<String>
@@ -124,8 +126,8 @@ public struct RequestTable: Sendable {
         on(endpoint, handler)
     }
 
-    /// Registers the snapshot of all that the service has, for services that follow its log and missed entries:
-    /// `{cursor?}` → a `SnapshotPage`.
+    /// Registers the snapshot of all that the service has, for services that follow one of its logs and missed entries:
+    /// `{cursor?, log?}` → a `SnapshotPage`.
     ///
     /// - Parameters:
     ///   - endpoint: `Endpoint(Subject.snapshot(of: logID))`.
@@ -140,18 +142,18 @@ public struct RequestTable: Sendable {
     ) {
         on(endpoint) { request in
             let after = try request.fields.optionalCursor() ?? ""
+            let log = EventLog(database, log: try request.fields.optionalLog())
             return try await database.read { connection in
-                let newest = try EventLog.newest(on: connection)
-                return try SnapshotPage(at: LogPosition(after: newest, in: database.databaseID), after: after) {
+                try SnapshotPage(at: log.position(on: connection), after: after) {
                     try items($0, $1, connection)
                 }.reply
             }
         }
     }
 
-    /// Registers the handler for pages of the service's own log.
-    mutating func answerLogPages(from log: EventLog) {
-        add(Endpoint(Subject.logPage(of: service.logID)), .logPage(log))
+    /// Registers the handler for pages of the service's own logs.
+    mutating func answerLogPages(from logs: EventLogs) {
+        add(Endpoint(Subject.logPage(of: service.logID)), .logPage(logs))
     }
 
     /// True if there is an endpoint for which the rooms service is asked who is in the room.
@@ -179,6 +181,7 @@ public struct RequestTable: Sendable {
             logsWhatRoomsShow: log.contains(.roomChanges),
             logsEndedSessions: log.contains(.endedSessions), presenceSubject: presenceSubject,
             limits: service.limits)
+        manifest.logLayout = logLayout
         manifest.objectContributions = objectContributions
         manifest.checks = entries.flatMap(\.endpoint.checks)
         manifest.emits = Set(service.events.map(\.event)).sorted()

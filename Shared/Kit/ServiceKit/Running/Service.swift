@@ -26,6 +26,9 @@ public protocol Service: Sendable {
 
     /// The entries that gateways find in its event log.
     static var log: LogContents { get }
+    /// True if its writes of different rooms change no row in common, so that each room may have one of several logs
+    /// (`LOGS`). All that it writes then names the room's log (`Database.write(in:)`).
+    static var mayHaveSeveralLogs: Bool { get }
     /// The rate limits that its endpoints name, in addition to those of gateways.
     static var limits: [RateLimit] { get }
 
@@ -50,15 +53,16 @@ extension Service {
     public static var priority: ThreadPriority { .normal }
     public static var peer: BusPeer { .service(name) }
     public static var log: LogContents { [] }
+    public static var mayHaveSeveralLogs: Bool { false }
     public static var limits: [RateLimit] { [] }
     public static var events: [EventDescription] { [] }
     public func start(on loop: EventLoop) throws {}
     public func stop() async {}
 
-    /// The service's event log.
+    /// The service's event log, if it has one.
     public static var logID: LogID { LogID(name) }
 
-    /// Returns the position of an entry of its log, for a reply.
+    /// Returns the position of an entry of its one log, for a reply.
     public static func position(_ seq: Int) -> EntryPosition { EntryPosition(log: logID, seq: seq) }
 
     var requests: RequestTable {
@@ -83,6 +87,8 @@ public struct ServiceContext: Sendable {
     public let randomness: any Randomness
     public let log: Logger
     public let metrics: Metrics
+    /// The event logs over which the service spreads its rooms.
+    public let logLayout: LogLayout
     /// The participants of rooms.
     public let memberships: Memberships
     /// The threads for blocking work, such as password hashing.
@@ -93,7 +99,7 @@ public struct ServiceContext: Sendable {
     public init(
         configuration: Configuration, database: any Database, bus: any MessageBus, clock: any WallClock = SystemClock(),
         randomness: any Randomness = SystemRandomness(), log: Logger = .silent, metrics: Metrics = Metrics(),
-        workers: WorkerPool, dataDirectory: String
+        logLayout: LogLayout = .single, workers: WorkerPool, dataDirectory: String
     ) {
         self.configuration = configuration
         self.database = database
@@ -103,6 +109,7 @@ public struct ServiceContext: Sendable {
         self.randomness = randomness
         self.log = log
         self.metrics = metrics
+        self.logLayout = logLayout
         self.memberships = Memberships(bus)
         self.workers = workers
         self.dataDirectory = dataDirectory

@@ -8,7 +8,8 @@ extension ComponentFactory {
     /// Returns the factory of a service on the node's bus, with a database of its own.
     public static func service<S: Service>(_ type: S.Type) -> ComponentFactory {
         ComponentFactory(
-            settings: [Setting.data, Setting.databaseURL, Setting.crashAt] + type.settings, service: type.name,
+            settings: [Setting.data, Setting.databaseURL, Setting.crashAt]
+                + (type.mayHaveSeveralLogs ? [Setting.logs] : []) + type.settings, service: type.name,
             peer: type.peer, commands: type.commands
         ) { node, _ in
             try await ServiceComponent.start(type, in: node)
@@ -39,6 +40,8 @@ struct ServiceComponent: Component {
         var storage = DatabaseConfiguration()
         storage.priority = S.priority
         storage.crashPoint = node.configuration[.crashAt]
+        let layout = try location.layout(type.mayHaveSeveralLogs ? node.configuration[.logs] : 1)
+        storage.logs = layout.numbers
         storage.onConversion = { log.info("migrating the database", ["rows": "\($0)"]) }
         // Most of this work is hashing: beyond one thread for each processor, others only wait longer for their turn.
         let workers = WorkerPool(
@@ -48,7 +51,7 @@ struct ServiceComponent: Component {
             S.migrations, storage, alone: !node.isBusShared, on: workers, log: log)
         let context = ServiceContext(
             configuration: node.configuration, database: database, bus: node.bus, clock: node.clock, log: log,
-            metrics: node.metrics, workers: workers, dataDirectory: directory)
+            metrics: node.metrics, logLayout: layout, workers: workers, dataDirectory: directory)
         let host = ServiceHost(try S(context), context, on: node.group)
         try await host.start()
         log.info("serving", ["database": "\(location)"])

@@ -25,8 +25,8 @@ extension ServiceHost {
             }
         case .reading(let handler):
             run(on: loop, request, since: started) { [self] in try await read(request, handler) }
-        case .logPage(let log):
-            answerPage(of: log, request, since: started)
+        case .logPage(let logs):
+            answerPage(of: logs, request, since: started)
         case .inRoom(let handler):
             do throws(ServiceError) {
                 let parsed = try Request(request.data, request.context, deadline: request.deadline)
@@ -36,8 +36,9 @@ extension ServiceHost {
                     run(on: loop, request, since: started) {
                         let room = try found.get()
                         guard let participant = room.participant(caller.id) else { throw ServiceError.roomNotFound }
+                        let log = self.context.logLayout.number(ofRoom: room.roomID)
                         return try await handler(
-                            RoomRequest(request: parsed, room: room, caller: participant, log: LogID(self.name)))
+                            RoomRequest(request: parsed, room: room, caller: participant, logID: LogID(self.name, log)))
                     }
                 }
             } catch {
@@ -63,11 +64,11 @@ extension ServiceHost {
 
     /// Answers on the thread that reads. A list of rooms asks every log for its head and needs all replies: if each
     /// one came back to the loop, each would wake it.
-    private func answerPage(of log: EventLog, _ request: BusRequest, since started: ContinuousClock.Instant) {
+    private func answerPage(of logs: EventLogs, _ request: BusRequest, since started: ContinuousClock.Instant) {
         do {
             guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
             let query = try LogQuery(RequestFields(request.data))
-            log.page(for: query, to: request.context.caller.flatMap(Caller.init)?.id) { [self] page in
+            logs.page(for: query, to: request.context.caller.flatMap(Caller.init)?.id) { [self] page in
                 do {
                     finish(request, LogPage.Payload(try page.get()), since: started)
                 } catch {
@@ -191,5 +192,15 @@ extension LogQuery {
             through: try fields.optionalInt("through"),
             roomIDs: fields.isGiven("roomIds") ? try fields.strings("roomIds", count: 0...Self.maxRooms)[...] : nil,
             limit: try fields.optionalInt("limit"))
+        log = try fields.optionalLog()
+    }
+}
+
+extension RequestFields {
+    /// Reads the number of one of the service's logs; 0 if it is absent.
+    func optionalLog() throws(ServiceError) -> Int {
+        let log = try optionalInt("log") ?? 0
+        guard LogLayout.numbers.contains(log) else { throw ServiceError.invalid("log", "is the number of a log") }
+        return log
     }
 }

@@ -7,7 +7,7 @@ import ParlorStorage
 import ParlorWorkers
 import Synchronization
 
-/// Runs a service on a bus: answers its requests, announces it, publishes its event log.
+/// Runs a service on a bus: answers its requests, announces it, publishes its event logs.
 public final class ServiceHost: Sendable {
     private let service: any Service
     let name: String
@@ -25,7 +25,7 @@ public final class ServiceHost: Sendable {
     /// The limit of requests in progress. Others are refused at once, as waiting would only make each
     /// of them late. It exceeds the number of writes that the storage queues, as reads wait too.
     public static let maxInFlight = 20_000
-    /// The interval between reads of the event log's head, to find entries that were not published.
+    /// The interval between reads of the event logs' heads, to find entries that were not published.
     public static let lookInterval: Duration = .seconds(2)
 
     public init(
@@ -37,7 +37,9 @@ public final class ServiceHost: Sendable {
         self.context = context
         self.group = group
         name = type(of: service).name
-        table = service.requests
+        var table = service.requests
+        table.logLayout = context.logLayout
+        self.table = table
         // Within one process nothing checks rights, and the mistake would show only once the service runs separately.
         let mayAsk =
             Subject.membership.hasPrefix("\(name).")
@@ -45,9 +47,9 @@ public final class ServiceHost: Sendable {
         guard mayAsk || !table.asksForRooms else {
             fatalError("\(name) registers with `onRoom`, so its `peer` has to request \(Subject.membership)")
         }
-        publisher = LogPublisher(
-            table.manifest, of: context.database, on: context.bus, log: context.log, every: interval)
-        pruning = LogPruning(context.database, clock: context.clock, log: context.log)
+        let logs = EventLogs(context.database, context.logLayout)
+        publisher = LogPublisher(table.manifest, of: logs, on: context.bus, log: context.log, every: interval)
+        pruning = LogPruning(logs, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
         requests = context.metrics.counter(
             "parlor_requests_total", "Requests received by a service.", labels: labels)
@@ -56,9 +58,11 @@ public final class ServiceHost: Sendable {
         latency = context.metrics.histogram(
             "parlor_request_seconds", "Time from a request to its reply, in seconds.", labels: labels)
         context.metrics.watch(context.database, of: name)
-        context.metrics.gauge(
-            "parlor_log_seq", "Newest known entry of the service's event log.", labels: labels
-        ) { [weak self] in Double(self?.publisher.lastPublished ?? 0) }
+        for logID in context.logLayout.logs(of: name) {
+            context.metrics.gauge(
+                "parlor_log_seq", "Newest known entry of the service's event log.", labels: ["service": logID.name]
+            ) { [weak self] in Double(self?.publisher.lastPublished[logID] ?? 0) }
+        }
     }
 
     /// Starts the service. When it returns, the service is on the bus.
@@ -67,7 +71,7 @@ public final class ServiceHost: Sendable {
         try service.start(on: group.loops[0])
         var table = table
         table.on(Endpoint(Subject.health(of: name))) { [context] _ in
-            try await Self.check(context.database)
+            try await Self.check(context)
             return Reply()
         }
         table.on(Endpoint(Subject.refusal(of: name))) { [context] request in
@@ -91,7 +95,7 @@ public final class ServiceHost: Sendable {
                 return Reply(.ok, json)
             }
         }
-        table.answerLogPages(from: EventLog(context.database))
+        table.answerLogPages(from: EventLogs(context.database, context.logLayout))
         for (endpoint, entry) in table.entries {
             keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })
         }
@@ -107,14 +111,15 @@ public final class ServiceHost: Sendable {
     }
 
     /// Throws if the database cannot be read or written.
-    private static func check(_ database: any Database) async throws {
+    private static func check(_ context: ServiceContext) async throws {
+        let database = context.database
         // A test write costs a sync. It is needed only after writes have failed, to see whether they still do.
         let statistics = database.statistics
-        if statistics.isWritingFailing { try await database.tryWriting() }
+        if statistics.isWritingFailing { try await database.tryWriting(in: context.logLayout.numbers[0]) }
         if let damage = statistics.damage { throw StorageError.corrupt(damage) }
         try await database.read {
             try database.requireFile()
-            _ = try EventLog.newest(on: $0)
+            _ = try EventLog(database).newest(on: $0)
         }
     }
 
@@ -124,7 +129,7 @@ public final class ServiceHost: Sendable {
         // A read that hangs cannot be cancelled, and is not waited for.
         let isHealthy = await result(within: limit) { [context] in
             do {
-                try await Self.check(context.database)
+                try await Self.check(context)
                 return true
             } catch {
                 context.log.warning("the database cannot be used", ["error": "\(error)"])
@@ -156,6 +161,7 @@ public final class ServiceHost: Sendable {
                 .init("requests", requests.current), .init("failed", failures.current),
                 .init("in progress", inFlight.count), .init("queued reads", statistics.queuedReads),
                 .init("queued writes", statistics.queuedWrites), .init("commits", statistics.commits),
-            ], positions: [.init(name, publisher.lastPublished)])
+            ],
+            positions: publisher.lastPublished.sorted { $0.key < $1.key }.map { .init($0.key.name, $0.value) })
     }
 }

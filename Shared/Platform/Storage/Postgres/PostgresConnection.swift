@@ -34,6 +34,12 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         record = TransactionRecord(isWriting: role == .writer)
     }
 
+    /// Has the connection write to one of several logs from now on.
+    func narrow(to log: Int) {
+        session.narrow(to: log)
+        record.keys = LogKeys(log)
+    }
+
     func close() { pipeline.close() }
 
     // MARK: Connection
@@ -78,8 +84,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         switch role {
         case .reader: try send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         // Take the lock first, so that each statement sees everything committed before the lock was granted.
-        // With several programs on one schema, positions in the event log then follow the order of the
-        // commits.
+        // With several programs on one schema, positions in an event log then follow the order of the commits to it.
         case .writer:
             try send("BEGIN ISOLATION LEVEL READ COMMITTED")
             if durability == .relaxed { try send("SET LOCAL synchronous_commit = off") }

@@ -1,7 +1,7 @@
-/// A database in a schema of a PostgreSQL server: one thread that writes and a few that read, each with a
+/// A database in a schema of a PostgreSQL server: one thread that writes to each log and a few that read, each with a
 /// connection.
 ///
-/// Several programs may have the same schema open; a lock of the schema orders their writes.
+/// Several programs may have the same schema open. A lock of each log orders their writes to it.
 public final class PostgresDatabase: ThreadedDatabase {
     /// The other processes that may use the database.
     public enum Claim: Sendable {
@@ -25,16 +25,46 @@ public final class PostgresDatabase: ThreadedDatabase {
         _ url: PostgresURL, schema: String, claim: Claim = .shared, migrations: [Migration],
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
-        let connection = PostgresConnection(
-            PostgresSession(url, schema: schema, claim: claim, configuration: configuration), role: .writer)
+        let session = PostgresSession(url, schema: schema, claim: claim, configuration: configuration)
+        let connection = PostgresConnection(session, role: .writer)
         try connection.transaction { try PostgresSchema.create(schema, on: $0) }
         databaseID = try SchemaHistory.migrate(
             connection, migrations, report: configuration.onConversion)
+        try Self.begin(configuration.logs, connection, session)
+        session.requiredLogs = configuration.logs.count
+        if configuration.logs != [0] { connection.narrow(to: configuration.logs[0]) }
+        let others = configuration.logs.dropFirst().map { log in
+            // One connection at a time can hold a claim to be alone.
+            let session = PostgresSession(
+                url, schema: schema, claim: claim == .alone ? nil : claim, configuration: configuration)
+            session.requiredLogs = configuration.logs.count
+            let connection = PostgresConnection(session, role: .writer)
+            connection.narrow(to: log)
+            return connection
+        }
         let readers = (0..<configuration.readers).map { _ in
             PostgresConnection(PostgresSession(url, schema: schema, configuration: configuration), role: .reader)
         }
         threads = DatabaseThreads(
-            named: schema, writer: connection, readers: readers, configuration: configuration)
+            named: schema, writers: [connection] + others, readers: readers, configuration: configuration)
+    }
+
+    /// Begins to write to these logs, unless another program writes to others.
+    private static func begin(
+        _ logs: [Int], _ connection: PostgresConnection, _ session: PostgresSession
+    ) throws {
+        try connection.transaction { connection in
+            let count = try connection.number(DatabaseIdentity.countLogs)
+            guard count != logs.count else { return }
+            guard try connection.number(session.claimAll) == 1 else {
+                throw StorageError.io(
+                    "\(session.schema) has \(count ?? 0) logs in another program, and \(logs.count) were asked for: stop all"
+                )
+            }
+            try DatabaseIdentity.setLogs(logs.count, on: connection)
+            // The claim of the session remains.
+            _ = try connection.number(session.endClaimOfAll)
+        }
     }
 }
 
@@ -66,7 +96,12 @@ public final class PostgresMaintenance: MaintenanceDatabase {
 
     public func read<T>(_ body: (any Connection) throws -> T) throws -> T { try reader.snapshot(body) }
 
-    public func write<T>(_ body: (any Connection) throws -> T) throws -> T { try writer.transaction(body) }
+    public func countLogs() throws -> Int { try read { try $0.number(DatabaseIdentity.countLogs) ?? 1 } }
+
+    public func write<T>(in log: Int, _ body: (any Connection) throws -> T) throws -> T {
+        writer.record.keys = LogKeys(log)
+        return try writer.transaction(body)
+    }
 
     public func close() {
         reader.close()

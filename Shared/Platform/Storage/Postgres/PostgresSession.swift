@@ -15,6 +15,9 @@ final class PostgresSession {
     private let url: PostgresURL
     let schema: String
     private let claim: PostgresDatabase.Claim?
+    /// The number of logs that the schema has to have when a connection is made; nil for any. If another program has changed
+    /// it, this one must not write.
+    var requiredLogs: Int?
     private let hasTimeLimit: Bool
     private let idleTimeoutMilliseconds: Int
     private var failure: (error: StorageError, pause: Duration, nextAttempt: ContinuousClock.Instant)?
@@ -34,9 +37,23 @@ final class PostgresSession {
         idleTimeoutMilliseconds = configuration.idleTimeoutMilliseconds
     }
 
-    /// The statement that takes the schema's lock, which one program at a time holds until its transaction
-    /// ends.
-    var lock: String { "SELECT pg_advisory_xact_lock(hashtextextended('parlor.\(schema)', 0))" }
+    /// The statement that takes the schema's lock, which one program at a time holds until its transaction ends. Those that
+    /// write to one of several logs share it, and each log has a lock of its own.
+    private(set) lazy var lock = "SELECT pg_advisory_xact_lock(\(key(0)))"
+
+    /// Has the connections write to one of several logs from now on.
+    func narrow(to log: Int) {
+        lock = "SELECT pg_advisory_xact_lock_shared(\(key(0))), pg_advisory_xact_lock(\(key(2, log)))"
+    }
+
+    /// Returns the SQL of the key of one of the schema's locks.
+    private func key(_ kind: Int, _ number: Int = 0) -> String {
+        "hashtextextended('parlor.\(schema)', \(kind + number << 8))"
+    }
+
+    /// The statement that tries to be the only program that has the schema open.
+    var claimAll: String { "SELECT pg_try_advisory_lock(\(key(1)))::int" }
+    var endClaimOfAll: String { "SELECT pg_advisory_unlock(\(key(1)))::int" }
 
     /// Connects. Blocks for at most `connectTimeout` for each address of the server, and for the lookup of
     /// its name.
@@ -87,6 +104,7 @@ final class PostgresSession {
                 throw .rejected("\(url): the database's encoding has to be UTF8")
             }
             try hold(handle)
+            try requireLogs(handle)
             return handle
         } catch {
             PQfinish(handle)
@@ -96,12 +114,22 @@ final class PostgresSession {
 
     private func hold(_ handle: OpaquePointer) throws(StorageError) {
         guard let claim else { return }
-        let lock = claim == .alone ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared"
         // A different key from that of `lock`, which is released with each transaction.
-        let result = PostgresResult(PQexec(handle, "SELECT \(lock)(hashtextextended('parlor.\(schema)', 1))::int"))
+        let statement = claim == .alone ? claimAll : "SELECT pg_try_advisory_lock_shared(\(key(1)))::int"
+        let result = PostgresResult(PQexec(handle, statement))
         guard !result.isFailure else { throw result.error }
         guard PostgresRow(result: result, row: 0).int(0) == 1 else {
             throw .io("\(url): \(schema) is in use by another Parlor")
+        }
+    }
+
+    private func requireLogs(_ handle: OpaquePointer) throws(StorageError) {
+        guard let requiredLogs else { return }
+        let result = PostgresResult(PQexec(handle, DatabaseIdentity.countLogs))
+        guard !result.isFailure else { throw result.error }
+        let count = result.rows == 1 ? PostgresRow(result: result, row: 0).int(0) : 0
+        guard count == requiredLogs else {
+            throw .io("\(url): \(schema) has \(count) logs now, and this program was started with \(requiredLogs)")
         }
     }
 

@@ -177,7 +177,7 @@ extension AcknowledgedCommits.Position {
     init(on connection: SQLiteConnection) throws {
         guard try connection.hasSchemaHistory() else { return }
         databaseID = try DatabaseIdentity.load(on: connection)
-        counts[.entry] = try connection.number(TransactionRecord.findHead)
+        counts[.entry] = try connection.lastSeq()
         // An earlier version of the schema lacks the column.
         guard try connection.hasColumn("other_commits", in: "database_identity") else { return }
         counts[.others] = try DatabaseIdentity.countedCommits(on: connection)

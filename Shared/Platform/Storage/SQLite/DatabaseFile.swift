@@ -43,7 +43,9 @@ public final class DatabaseFile: MaintenanceDatabase {
 
     public func read<T>(_ body: (any Connection) throws -> T) throws -> T { try reader.snapshot(body) }
 
-    public func write<T>(_ body: (any Connection) throws -> T) throws -> T {
+    public func countLogs() -> Int { 1 }
+
+    public func write<T>(in log: Int, _ body: (any Connection) throws -> T) throws -> T {
         let writer = try Self.connect(path, role: .writer)
         defer { writer.close() }
         return try writer.transaction(body)

@@ -57,7 +57,7 @@ public final class SQLiteDatabase: ThreadedDatabase {
             return reader
         }
         threads = DatabaseThreads(
-            named: file.name, writer: connection, readers: readers, configuration: configuration)
+            named: file.name, writers: [connection], readers: readers, configuration: configuration)
     }
 
     public func requireFile() throws {

@@ -29,6 +29,9 @@ enum DatabaseIdentity {
         Migration(
             version: 5, name: "commits without an entry",
             sql: "ALTER TABLE database_identity ADD COLUMN other_commits INTEGER NOT NULL DEFAULT 0"),
+        Migration(
+            version: 6, name: "several logs",
+            sql: "ALTER TABLE database_identity ADD COLUMN logs INTEGER NOT NULL DEFAULT 1"),
     ]
 
     static func loadOrCreate(on connection: any Connection) throws -> String {
@@ -54,6 +57,13 @@ enum DatabaseIdentity {
 
     static func countedCommits(on connection: any Connection) throws(StorageError) -> Int? {
         try connection.number("SELECT other_commits FROM database_identity")
+    }
+
+    /// The SQL that returns the number of the event logs to which programs write.
+    static let countLogs = "SELECT logs FROM database_identity"
+
+    static func setLogs(_ count: Int, on connection: any Connection) throws(StorageError) {
+        try connection.execute("UPDATE database_identity SET logs = $1", binding: [.int(count)])
     }
 
     /// Deletes the id, so that the database gets a new one when it is opened next.

@@ -1,28 +1,36 @@
 import ParlorWorkers
 
-/// The threads of every engine's database: one that writes and a few that read, each with its connection.
+/// The threads of every engine's database: one that writes to each log and a few that read, each with its connection.
 ///
 /// Releasing the last reference closes it like `close`, without waiting.
 final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
-    let writer: BatchWriter<Engine>
+    /// The writers by the number of their log.
+    private let writers: [Int: BatchWriter<Engine>]
     let reads: SnapshotReads<Engine>
     let counters: DatabaseCounters
     private let threads: WorkerThreads
 
-    /// - Parameter name: the prefix of its threads' names.
-    init(named name: String, writer connection: Engine, readers: [Engine], configuration: DatabaseConfiguration) {
+    /// - Parameters:
+    ///   - name: the prefix of its threads' names.
+    ///   - connections: those that write, each for its own log.
+    init(named name: String, writers connections: [Engine], readers: [Engine], configuration: DatabaseConfiguration) {
         let counters = DatabaseCounters()
         let reads = SnapshotReads<Engine>(configuration, counters: counters)
         self.counters = counters
         self.reads = reads
-        writer = BatchWriter(connection, configuration: configuration, counters: counters, reads: reads)
+        writers = Dictionary(
+            uniqueKeysWithValues: connections.map {
+                ($0.log, BatchWriter($0, configuration: configuration, counters: counters, reads: reads))
+            })
         threads = WorkerThreads(priority: configuration.priority) {
             // Close them one after the other, with no thread running: otherwise each might leave the removal
             // of SQLite's log to another.
             for reader in readers { reader.close() }
-            connection.close()
+            for connection in connections { connection.close() }
         }
-        threads.start(named: "\(name.prefix(9))-write") { [writer] in writer.run() }
+        for writer in writers.values {
+            threads.start(named: "\(name.prefix(9))-write") { writer.run() }
+        }
         for reader in readers {
             threads.start(named: "\(name.prefix(9))-read") { reads.run(on: reader) }
         }
@@ -32,9 +40,18 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
 
     var statistics: DatabaseStatistics {
         var statistics = counters.statistics
-        statistics.queuedWrites = writer.queuedWrites
+        statistics.queuedWrites = writers.values.reduce(0) { $0 + $1.queuedWrites }
         statistics.queuedReads = reads.queued
         return statistics
+    }
+
+    func writer(of log: Int) -> BatchWriter<Engine> {
+        guard let writer = writers[log] else { preconditionFailure("a write to log \(log), which the database lacks") }
+        return writer
+    }
+
+    func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) {
+        for writer in writers.values { writer.onCommit(hook) }
     }
 
     func close() async {
@@ -43,7 +60,7 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
     }
 
     private func stop() {
-        writer.close()
+        for writer in writers.values { writer.close() }
         reads.close()
     }
 }
@@ -57,7 +74,7 @@ protocol ThreadedDatabase: Database {
 extension ThreadedDatabase {
     public var statistics: DatabaseStatistics { threads.statistics }
 
-    public func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { threads.writer.onCommit(hook) }
+    public func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { threads.onCommit(hook) }
 
     public func snapshot(
         _ body: @escaping @Sendable (any Connection) throws -> Void,
@@ -77,14 +94,14 @@ extension ThreadedDatabase {
     }
 
     public func transaction(
-        holding bytes: Int, _ durability: Durability, wanting key: WantedKey?,
+        holding bytes: Int, _ durability: Durability, in log: Int, wanting key: WantedKey?,
         _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
         // The continuation's closure runs before this suspends, so writes are queued in the order of the
         // calls.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
-                try threads.writer.push(bytes: bytes, durability, wanting: key) {
+                try threads.writer(of: log).push(bytes: bytes, durability, wanting: key) {
                     [threads] connection, isolated, wanted throws(StorageError) in
                     let result = try connection.perform(isolated: isolated) {
                         try connection.load(wanted)

@@ -61,7 +61,9 @@ extension TransactionalConnection {
     func load(_ wanted: [WantedKey]) throws {
         guard let type = wanted.first?.type else { return }
         record.head = nil
-        try queryLater(TransactionRecord.findHead, binding: []) { [record] in record.head = $0.int(0) }
+        try queryLater(TransactionRecord.findHead, record.keys.start, record.keys.end) { [record] in
+            record.head = LogKeys.seq(of: $0.int(0))
+        }
         record.pending = try WantedKey.loaded(type, wanted, on: self)
         try flush()
     }

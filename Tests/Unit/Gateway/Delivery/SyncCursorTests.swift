@@ -30,7 +30,7 @@ struct SyncCursorTests {
         arguments: [
             SyncCursor([:]), SyncCursor([:], unknown: ["chat", LogID("chat", 3)]),
             SyncCursor([
-                "chat": .init(databaseID: "", seq: .max, digest: (1 << 52) - 1),
+                "chat": .init(databaseID: "", seq: .max, digest: .min),
                 LogID("chat", 1): .init(databaseID: "é", seq: 127, digest: 1),
                 LogID("chat", 15): .init(databaseID: "é", seq: 128, digest: 1 << 51),
                 LogID("rooms", 1000): .init(databaseID: "000000000000zzzzzzzzzzzz0z", seq: 1, digest: 0),
@@ -49,8 +49,8 @@ struct SyncCursorTests {
     func length(logs: Int) {
         var positions: [LogID: LogPosition] = [:]
         for service in ["accounts", "elements", "messaging", "rooms"] {
-            for number in 0..<(service == "messaging" ? logs : 1) {
-                positions[LogID(service, number)] = LogPosition(
+            for logID in LogLayout(count: service == "messaging" ? logs : 1).logs(of: service) {
+                positions[logID] = LogPosition(
                     databaseID: "3w5e11264sgsf3w5e11264sgsf", seq: 100_000_000, digest: (1 << 52) - 1)
             }
         }

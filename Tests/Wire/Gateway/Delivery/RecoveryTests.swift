@@ -157,6 +157,46 @@ struct RecoveryTests {
         }
     }
 
+    @Test("the events of a service with several logs are sent, and a cursor has a position in each of them")
+    func severalLogs() async throws {
+        let rooms = ["r", "s", "t", "u", "v", "w"]
+        try await GatewayHarness.run { harness in
+            harness.chat.spread(over: LogLayout(count: 4))
+            let (first, _, _, cursor) = try await Self.connect(harness, since: "none")
+            let send = { (name: String) in
+                for room in rooms {
+                    harness.chat.emit([Emission(to: .person("ada"), "\(name) \(room)", .emptyObject)], room: room)
+                }
+            }
+            send("one")
+            var got: Set<String> = []
+            while got.count < rooms.count {
+                if case .event(let name, _) = try await first.next() { got.insert(name) }
+            }
+            #expect(got == Set(rooms.map { "one \($0)" }))
+            let back = try await Self.connect(harness, since: cursor)
+            #expect(back.isRecovered && Set(back.missed) == got && back.missed.count == rooms.count)
+        }
+    }
+
+    @Test(
+        "if a service has other logs, clients load everything once: their sockets close, and their cursors do not fit")
+    func otherLogs() async throws {
+        try await GatewayHarness.run { harness in
+            harness.chat.spread(over: LogLayout(count: 4))
+            let (client, _, _, cursor) = try await Self.connect(harness, since: "none")
+            // It is written to the old logs, and published by nobody.
+            _ = harness.chat.commit([Emission(to: .person("ada"), "lost", .emptyObject)])
+            harness.chat.spread(over: LogLayout(count: 8))
+            #expect(try await client.receive() == "closed")
+            let (again, missed, isRecovered, next) = try await Self.connect(harness, since: cursor)
+            #expect(!isRecovered && missed.isEmpty)
+            harness.chat.emit([Emission(to: .person("ada"), "found", .emptyObject)])
+            #expect(try await again.next() == .event("found", .emptyObject))
+            #expect(try await Self.connect(harness, since: next).missed == ["found"])
+        }
+    }
+
     @Test("an entry that concerns nobody here is decoded only for a client that catches up")
     func decodedLate() async throws {
         try await GatewayHarness.run(["--global-scope", "participants"]) { harness in
