@@ -139,10 +139,12 @@ final class SendBatch: PendingChanges {
     /// Returns a room's number. A new one is written at once, so that later writes of the batch find the room by its id.
     private func number(of roomID: String, _ store: SendsStore) throws -> Int {
         if let number = chat(of: roomID).number { return number }
-        // Transactions of other logs give numbers, too, at the same time: each log has a class of them.
-        let (index, count) = LogLayout.place(of: log)
         var next = lastNumber + 1
-        next += (index + count - next % count) % count
+        if log != 0 {
+            // Transactions of other logs give numbers, too, at the same time: each place has a class of them.
+            let (place, places) = (LogLayout.place(of: log).index, LogLayout.range.upperBound)
+            next += (place + places - next % places) % places
+        }
         try store.insertChat(next, of: roomID)
         lastNumber = next
         chats[roomID]?.number = next

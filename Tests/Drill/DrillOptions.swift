@@ -19,7 +19,7 @@ struct DrillOptions: Sendable {
     /// The PostgreSQL server; nil for an SQLite file for each service.
     private(set) var databaseURL: String?
     /// The logs over which messaging spreads its rooms.
-    private(set) var logs = LogLayout.single
+    private(set) var logs = 1
     private(set) var faultKinds = Set(InjectedFault.Kind.allCases)
 
     static let usage = """
@@ -74,12 +74,12 @@ struct DrillOptions: Sendable {
                 guard let count = Int(value), LogLayout.range.contains(count) else {
                     throw Malformed(description: "--logs needs a number from 1 to 16")
                 }
-                logs = LogLayout(count: count)
+                logs = count
             case "--troubles": faultKinds = try Self.faultKinds(value)
             default: throw Malformed(description: "unknown option \(flag)")
             }
         }
-        guard logs == .single || databaseURL != nil else { throw Malformed(description: "--logs needs --database-url") }
+        guard logs == 1 || databaseURL != nil else { throw Malformed(description: "--logs needs --database-url") }
         // Disk faults need SQLite files; database faults need a PostgreSQL server.
         faultKinds.remove(databaseURL == nil ? .database : .disk)
     }

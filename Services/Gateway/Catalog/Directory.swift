@@ -194,6 +194,10 @@ package final class Directory: Sendable {
             announcements.noteTooMany(Self.maxServices, name)
             return false
         }
+        guard mayHaveLogs(of: manifest) else {
+            noteRefused(name, "its logs are others again within \(LogFollowers.restartInterval)")
+            return false
+        }
         // Follow the logs first: whoever finds the service in the catalog may expect one of its
         // entries.
         let isRequired = catalog.isRequired(name)
@@ -220,6 +224,21 @@ package final class Directory: Sendable {
         announcements.noteEffects(of: manifest, isDiscovered: isUnknown, catalog)
         onAnnouncement(manifest)
         return true
+    }
+
+    /// Returns false if a service that is not required has changed its logs a short time ago: each change closes clients'
+    /// sockets, which no such service may do at will.
+    private func mayHaveLogs(of manifest: Manifest) -> Bool {
+        state.withLock { state in
+            let name = manifest.service
+            guard manifest.hasEventLog, !state.catalog.isRequired(name) else { return true }
+            let last = state.layouts[name]
+            guard last?.layout != manifest.logLayout else { return true }
+            let now = LoopInstant.now()
+            if let changedAt = last?.changedAt, now - changedAt < LogFollowers.restartInterval { return false }
+            state.layouts[name] = (manifest.logLayout, last == nil ? nil : now)
+            return true
+        }
     }
 
     /// Logs the reason here, and asks the service to log it too.

@@ -1,6 +1,7 @@
 import ParlorContracts
 import ParlorJSON
 import ParlorMessageBus
+import ParlorReactor
 import ParlorServiceKit
 
 /// The services that the directory knows, and when they announced themselves.
@@ -28,6 +29,8 @@ struct DirectoryState {
     /// True if the last sweep asked all services, and the bus stayed connected after it.
     var wasAsked = false
     var sweeping: Task<Void, Never>?
+    /// The layout of the logs of each service that is not required, and when it changed; nil if it did not.
+    var layouts: [String: (layout: LogLayout, changedAt: LoopInstant?)] = [:]
 
     init(catalog: Catalog) { self.catalog = catalog }
 
@@ -53,7 +56,9 @@ struct DirectoryState {
     mutating func forget(_ services: Set<String>) {
         catalog = catalog.removing(services)
         announcedNames.subtract(services)
-        for name in services { (announcedAt[name], saved[name], heard[name]) = (nil, nil, nil) }
+        for name in services {
+            (announcedAt[name], saved[name], heard[name], layouts[name]) = (nil, nil, nil, nil)
+        }
     }
 
     /// Returns the services to forget: those that did not announce themselves for this long, although they were asked.

@@ -19,10 +19,11 @@ package final class Broadcast: Sendable {
     let entry: LogEntry
     /// The message that this entry deletes; nil for nearly all entries.
     let deletedMessageID: String?
-    private let sending: Emitters.Filter
-    private let decoded = Mutex(Decoded())
+    private let decoded: Mutex<Decoded>
 
     private struct Decoded {
+        /// Returns the events that are sent; nil once they are decoded.
+        var sending: Emitters.Filter?
         /// Nil until they are needed.
         var items: [Item]?
         /// Nil until they are needed.
@@ -36,25 +37,28 @@ package final class Broadcast: Sendable {
     init(_ entry: LogEntry, of logID: LogID, sending: @escaping Emitters.Filter = { $0.emissions }) {
         position = EntryPosition(log: logID, seq: entry.seq)
         self.entry = entry
-        self.sending = sending
+        decoded = Mutex(Decoded(sending: sending))
         deletedMessageID = entry.fact?.deletedMessageID
     }
 
     /// The events that are sent.
     var items: [Item] {
-        decoded.withLock { decoded in
-            if let items = decoded.items { return items }
-            let items = sending(entry).map { emission in
-                Item(
-                    emission: emission,
-                    packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)
-            }
-            decoded.items = items
+        let (sending, known) = decoded.withLock { ($0.sending, $0.items) }
+        if let known { return known }
+        // Not under the lock: it may take long, and log. If two loops do it at once, the first result counts.
+        let items = (sending?(entry) ?? []).map { emission in
+            Item(
+                emission: emission,
+                packet: emission.composition == nil ? .event(emission.event, [emission.data]) : nil)
+        }
+        return decoded.withLock { decoded in
+            if let first = decoded.items { return first }
+            (decoded.items, decoded.sending) = (items, nil)
             return items
         }
     }
 
-    /// The people to whom events go; maybe also others.
+    /// The people to whom events go; maybe also some to whom a service may not send.
     var namedPeople: [String] {
         decoded.withLock { decoded in
             if let named = decoded.named { return named }

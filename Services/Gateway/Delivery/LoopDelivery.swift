@@ -176,9 +176,12 @@ package actor LoopDelivery: LoopPart {
         return end.databaseID == position.databaseID && end.seq < position.seq
     }
 
-    /// Returns true if the log's service had other logs. Their last entries were perhaps not sent.
+    /// Returns true if the log's service had those of another generation. Their last entries were perhaps not sent.
     private func hasReplaced(_ logID: LogID) -> Bool {
-        let old = ends.keys.filter { $0.service == logID.service }
+        let generation = LogLayout.place(of: logID.number).generation
+        let old = ends.keys.filter {
+            $0.service == logID.service && LogLayout.place(of: $0.number).generation != generation
+        }
         for logID in old { ends[logID] = nil }
         return !old.isEmpty
     }
@@ -188,7 +191,8 @@ package actor LoopDelivery: LoopPart {
     func end(_ logID: LogID) {
         // Bound the number of ended logs. A forgotten one counts as unchanged when it starts again.
         if ends.count >= Directory.maxServices { ends = [:] }
-        ends[logID] = buffer.position(of: logID)
+        // One that was never known, too: sockets were admitted without it.
+        ends[logID] = buffer.position(of: logID) ?? .unknown
         buffer.end(logID)
         starts[logID] = nil
         for subscriber in audience.everyone {

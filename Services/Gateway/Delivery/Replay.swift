@@ -70,7 +70,12 @@ package struct Replay {
         limit: Int,
         maxBytes: Int
     ) {
-        guard cursor.logs.allSatisfy({ $0.value.position == .unknown || ends[$0.key] != nil }) else { return nil }
+        let services = Set(ends.keys.map(\.service))
+        guard
+            cursor.logs.allSatisfy({ logID, state in
+                ends[logID] != nil || state.position == .unknown && !services.contains(logID.service)
+            })
+        else { return nil }
         sources = []
         for (logID, end) in ends.sorted(by: { $0.key < $1.key }) {
             let beginning = LogPosition(databaseID: end.databaseID, seq: 0, digest: 0)

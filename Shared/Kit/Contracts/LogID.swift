@@ -1,4 +1,4 @@
-/// An event log: its service, and its number there (`LogLayout`), which is 0 for the only log of a service.
+/// An event log: its service, and its number there (`LogLayout`), which is 0 for the only log of nearly all.
 public struct LogID: Sendable, Hashable {
     public let service: String
     public let number: Int
@@ -8,7 +8,7 @@ public struct LogID: Sendable, Hashable {
         self.number = number
     }
 
-    /// The name in subjects, databases and cursors: the service's name for the number 0, otherwise `messaging.3`.
+    /// The name in subjects, databases and cursors: the service's name for the number 0, otherwise `messaging.103`.
     public var name: String { number == 0 ? service : "\(service).\(number)" }
 
     /// Parses the result of `name`; nil for anything else.
@@ -42,42 +42,51 @@ extension LogID: ExpressibleByStringLiteral {
 /// How a service spreads its rooms over event logs. A room has one log, so its entries have one order. Commits to different
 /// logs do not wait for each other.
 ///
-/// Each layout has numbers of its own: with another count, all logs are new.
+/// If an operator changes their number, the logs of the next generation begin. No number of a log is ever used again.
 public struct LogLayout: Sendable, Hashable {
-    public static let single = LogLayout(count: 1)
+    /// The only log of a service whose number of logs was never changed.
+    public static let single = LogLayout(generation: 0, count: 1)
+    /// The number of logs that a service may have.
     public static let range = 1...16
-    /// The numbers that a log of any layout may have.
-    public static let numbers = 0..<10_000
+    /// The numbers that a log may have.
+    public static let numbers = 0..<100_000
 
-    /// The number of logs, in `range`.
+    public let generation: Int
     public let count: Int
 
-    public init(count: Int) {
-        precondition(Self.range.contains(count), "\(count) logs")
+    /// - Parameters:
+    ///   - generation: 0 only for one log.
+    ///   - count: the number of logs, in `range`.
+    public init(generation: Int, count: Int) {
+        precondition(Self.range.contains(count) && (generation > 0 || count == 1), "\(count) logs")
+        self.generation = generation
         self.count = count
     }
 
-    /// The numbers of the logs: 0 alone, or 100 for each log that there is, plus 0, 1 and so on. The second of four is 401.
-    public var numbers: [Int] { count == 1 ? [0] : (0..<count).map { 100 * count + $0 } }
+    /// Creates the layout with these logs, in their order; nil if there is none.
+    public init?(numbers: [Int]) {
+        guard let first = numbers.first, Self.numbers.contains(first), Self.range.contains(numbers.count) else {
+            return nil
+        }
+        let generation = Self.place(of: first).generation
+        guard generation > 0 || numbers == [0] else { return nil }
+        self.init(generation: generation, count: numbers.count)
+        guard self.numbers == numbers else { return nil }
+    }
+
+    /// The numbers of the logs: 100 for each generation, plus 0, 1 and so on.
+    public var numbers: [Int] { (0..<count).map { 100 * generation + $0 } }
+
+    /// Returns the generation of a log, and its place among those of its layout, from 0.
+    public static func place(of number: Int) -> (generation: Int, index: Int) { (number / 100, number % 100) }
 
     /// Returns the number of a room's log. SERVICE-PROTOCOL.md has vectors.
     public func number(ofRoom id: String) -> Int {
-        guard count > 1 else { return 0 }
+        guard count > 1 else { return 100 * generation }
         // FNV-1a, folded, as its low and its high bits are each even only for some texts.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in id.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return 100 * count + Int((hash ^ hash >> 32) % UInt64(count))
-    }
-
-    /// Returns the place of a log among those of its layout, from 0, and their number.
-    public static func place(of number: Int) -> (index: Int, count: Int) {
-        number == 0 ? (0, 1) : (number % 100, number / 100)
-    }
-
-    /// Returns true if these are the numbers of all logs of a layout.
-    public static func isWhole(_ numbers: [Int]) -> Bool {
-        guard let count = numbers.first.map({ place(of: $0).count }), range.contains(count) else { return false }
-        return LogLayout(count: count).numbers == numbers.sorted()
+        return 100 * generation + Int((hash ^ hash >> 32) % UInt64(count))
     }
 
     public func logs(of service: String) -> [LogID] { numbers.map { LogID(service, $0) } }

@@ -5,7 +5,9 @@ extension Manifest {
         JSONWriter.object(reservingCapacity: 4096) {
             $0.member("service", service)
             $0.member("hasEventLog", hasEventLog)
-            if logLayout != .single { $0.member("logs", logLayout.count) }
+            if logLayout != .single {
+                $0.member("logs", array: { for number in logLayout.numbers { $0.number(number) } })
+            }
             $0.member("logsWhatRoomsShow", logsWhatRoomsShow)
             $0.member("logsEndedSessions", logsEndedSessions)
             $0.member("presence", presenceSubject)
@@ -36,7 +38,7 @@ extension Manifest {
             limits: object["limits"]?.array?.compactMap(RateLimit.init) ?? [])
         objectContributions = Self.objectContributions(object)
         checks = object["checks"]?.array?.compactMap(RequestCheck.init) ?? []
-        if let count = object["logs"]?.int, LogLayout.range.contains(count) { logLayout = LogLayout(count: count) }
+        logLayout = object["logs"].flatMap(Self.logLayout) ?? .single
         batched = object["batched"]?.array?.compactMap(\.string) ?? []
         emits = object["emits"]?.array?.compactMap(\.string) ?? []
         descriptionDigest = object["description"]?.string.flatMap { $0.utf8.count <= 64 ? $0 : nil }
@@ -44,6 +46,8 @@ extension Manifest {
 }
 
 extension Manifest {
+    private static func logLayout(_ json: JSONValue) -> LogLayout? { json.list(of: \.int).flatMap(LogLayout.init) }
+
     /// The rate limits that its routes and events name.
     public var namedLimits: Set<String> { Set(routes.flatMap(\.limits) + socketEvents.flatMap(\.limits)) }
 
@@ -57,9 +61,9 @@ extension Manifest {
             guard let part = json[member], !part.isNull, read(part) == nil else { return nil }
             return "`\(member)`"
         }
-        if let logs = json["logs"], !LogLayout.range.contains(logs.int ?? 0) { return "`logs`" }
         return first("routes", Route.init) ?? first("socketEvents", SocketEvent.init) ?? first("limits", RateLimit.init)
             ?? first("checks", RequestCheck.init) ?? only("contribution", Contribution.init)
+            ?? only("logs", logLayout)
     }
 }
 

@@ -23,9 +23,8 @@ extension Emission {
 }
 
 extension LogEntry {
-    /// The people to whom events of this entry go, and others whom its events call `person`. The events are not decoded
-    /// for it.
-    public var namedPeople: [String] { emissionsJSON.strings(ofAll: "person") }
+    /// The people to whom events of this entry go. The events are not decoded for it.
+    public var namedPeople: [String] { emissionsJSON.strings(namedInElements: "person") }
 }
 
 extension [Emission] {

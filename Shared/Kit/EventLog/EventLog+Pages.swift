@@ -54,21 +54,23 @@ extension EventLog {
 /// The event logs of a service, in its one database.
 public struct EventLogs: Sendable {
     let database: any Database
-    public let layout: LogLayout
 
-    public init(_ database: any Database, _ layout: LogLayout = .single) {
-        self.database = database
-        self.layout = layout
-    }
+    public init(_ database: any Database) { self.database = database }
 
-    /// The logs to which the service writes.
-    var all: [EventLog] { layout.numbers.map { EventLog(database, log: $0) } }
+    /// The numbers of the logs to which the service writes.
+    var numbers: [Int] { database.logs }
+    var all: [EventLog] { numbers.map { EventLog(database, log: $0) } }
 
     /// Returns the positions of the newest entries, by the numbers of the logs.
     public func heads() async throws -> [Int: LogPosition] { try await database.read { try heads(on: $0) } }
 
     private func heads(on connection: any Connection) throws -> [Int: LogPosition] {
-        try all.reduce(into: [:]) { $0[$1.log] = try $1.position(on: connection) }
+        let beginning = LogPosition(after: nil, in: database.databaseID)
+        var heads = Dictionary(uniqueKeysWithValues: numbers.map { ($0, beginning) })
+        for entry in try EventLog.newest(of: numbers, on: connection) {
+            heads[entry.log] = LogPosition(after: entry, in: database.databaseID)
+        }
+        return heads
     }
 
     /// Answers a query for one of the logs, also one of an earlier layout, over one snapshot. For a caller that must not
@@ -79,7 +81,10 @@ public struct EventLogs: Sendable {
         database.read(
             { [self] connection in
                 var page = try EventLog(database, log: query.log).page(for: query, to: userID, on: connection)
-                if layout != .single { page.heads = try heads(on: connection) }
+                if query.limit == 0, numbers != [0] {
+                    page.heads = try heads(on: connection)
+                    page.earlier = try EventLog.numbers(on: connection).filter { !numbers.contains($0) }
+                }
                 return page
             }, completion: completion)
     }

@@ -122,6 +122,37 @@ public struct EventLog: Sendable {
         ) { (Self.entry($0), LogKeys.seq(of: $0.int(7))) }
     }
 
+    /// Returns the newest entry of each of these logs that has one. One statement, for the same reason.
+    static func newest(of logs: [Int], on connection: any Connection) throws -> [LogEntry] {
+        let parts = logs.indices.map { index in
+            """
+            SELECT * FROM (
+                SELECT \(columns) FROM events WHERE seq > $\(2 * index + 1) AND seq < $\(2 * index + 2)
+                ORDER BY seq DESC LIMIT 1) AS log\(index)
+            """
+        }
+        var entries: [LogEntry] = []
+        let bounds = logs.map(LogKeys.init).flatMap { [SQLValue.int($0.start), .int($0.end)] }
+        try connection.forEachRow(parts.joined(separator: " UNION ALL "), binding: bounds) {
+            entries.append(entry($0))
+            return true
+        }
+        return entries
+    }
+
+    /// Returns the numbers of the logs that have entries, in order.
+    static func numbers(on connection: any Connection) throws -> [Int] {
+        var numbers: [Int] = []
+        var start = 0
+        while let key = try connection.first(
+            "SELECT min(seq) FROM events WHERE seq > $1", start, body: { $0.intOrNil(0) }) ?? nil
+        {
+            numbers.append(LogKeys.log(of: key))
+            start = LogKeys(LogKeys.log(of: key)).end
+        }
+        return numbers
+    }
+
     private var keys: LogKeys { LogKeys(log) }
 
     /// Returns entries after a position, in order: at most `limit` of them, with at most about `maxBytes` of
@@ -214,11 +245,16 @@ public struct EventLog: Sendable {
     /// - Returns: the number of deleted entries.
     @discardableResult
     public func prune(olderThan time: Timestamp, at now: Timestamp? = nil) async throws -> Int {
+        try await prune(olderThan: time, at: now, writingIn: log)
+    }
+
+    /// - Parameter writer: the number of the log whose writer deletes.
+    fileprivate func prune(olderThan time: Timestamp, at now: Timestamp?, writingIn writer: Int) async throws -> Int {
         var total = 0
         // By position and not by time: an index on time would slow every write, and entries are nearly in order.
         var read: Int?
         while true {
-            let (deleted, end) = try await database.write(in: log) { [read, keys] connection in
+            let (deleted, end) = try await database.write(in: writer) { [read, keys] connection in
                 var (last, previous): (Int?, Int?) = (nil, read)
                 var left = Self.pruneBatch
                 try connection.forEachRow(
@@ -245,39 +281,22 @@ public struct EventLog: Sendable {
 }
 
 extension EventLogs {
-    /// Prunes all logs (`EventLog.prune`), and deletes those of an earlier layout once all of their entries are old.
+    /// Prunes all logs (`EventLog.prune`), and deletes those of an earlier generation once all of their entries are old.
     ///
     /// - Returns: the number of deleted entries.
     func prune(olderThan time: Timestamp, at now: Timestamp) async throws -> Int {
         var count = 0
         for log in all { count += try await log.prune(olderThan: time, at: now) }
-        for number in try await database.read({ try Self.numbers(on: $0) }) where !layout.numbers.contains(number) {
-            count += try await deleteAll(of: number, olderThan: time)
+        for number in try await database.read({ try EventLog.numbers(on: $0) }) where !numbers.contains(number) {
+            let old = EventLog(database, log: number)
+            count += try await old.prune(olderThan: time, at: now, writingIn: numbers[0])
+            count += try await database.write(in: numbers[0]) { connection in
+                guard let newest = try old.newest(on: connection), newest.at < time else { return 0 }
+                let keys = LogKeys(number)
+                return try connection.execute("DELETE FROM events WHERE seq > $1 AND seq < $2", keys.start, keys.end)
+            }
         }
         return count
-    }
-
-    private func deleteAll(of number: Int, olderThan time: Timestamp) async throws -> Int {
-        try await database.write(in: layout.numbers[0]) { [database] connection in
-            let old = EventLog(database, log: number)
-            guard let newest = try old.newest(on: connection), newest.at < time else { return 0 }
-            let keys = LogKeys(number)
-            return try connection.execute("DELETE FROM events WHERE seq > $1 AND seq < $2", keys.start, keys.end)
-        }
-    }
-
-    /// Returns the numbers of the logs that have entries.
-    private static func numbers(on connection: any Connection) throws -> [Int] {
-        var numbers: [Int] = []
-        var start = 0
-        while let next = try connection.first(
-            "SELECT min(seq) FROM events WHERE seq > $1", start, body: { $0.intOrNil(0) })
-            ?? nil
-        {
-            numbers.append(LogKeys.log(of: next))
-            start = LogKeys(LogKeys.log(of: next)).end
-        }
-        return numbers
     }
 }
 

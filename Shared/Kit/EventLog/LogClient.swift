@@ -127,7 +127,7 @@ private final class HeadReplies: Sendable {
     /// - Parameter page: nil if the owner did not reply.
     func take(_ page: LogPage?, of logs: [LogID]) {
         let heads = state.withLock { state -> [LogID: LogPosition]? in
-            for logID in logs { state.heads[logID] = page?.heads[logID.number] }
+            for logID in logs { state.heads[logID] = page?.head(of: logID.number) }
             state.missing -= 1
             return state.missing == 0 ? state.heads : nil
         }

@@ -76,8 +76,11 @@ public struct LogQuery: Sendable, Equatable {
 public struct LogPage: Sendable {
     /// The position of the newest entry.
     public let head: LogPosition
-    /// The positions of the newest entries of all logs to which the service writes, by their numbers.
-    public var heads: [Int: LogPosition]
+    /// The positions of the newest entries of all logs to which the service writes, by their numbers. A reply to a query
+    /// without entries has them; nil for the only log of nearly all services.
+    public var heads: [Int: LogPosition]?
+    /// The numbers of other logs that have entries: those of earlier generations (`LogLayout`), in order.
+    public var earlier: [Int] = []
     /// The first entry that was not pruned; one after the head if there is none.
     public let oldest: Int
     /// True if the log still contains the query's position, or the query has no digest to check. False if the entry
@@ -95,7 +98,6 @@ public struct LogPage: Sendable {
         head: LogPosition, oldest: Int, isKnown: Bool, entries: [LogEntry], through: Int, malformedCount: Int = 0
     ) {
         self.head = head
-        heads = [0: head]
         self.oldest = oldest
         self.isKnown = isKnown
         self.entries = entries
@@ -103,11 +105,20 @@ public struct LogPage: Sendable {
         self.malformedCount = malformedCount
     }
 
+    /// The numbers of the logs to which the service writes.
+    public var logs: [Int] { heads?.keys.sorted() ?? [0] }
+
+    func head(of log: Int) -> LogPosition? {
+        guard let heads else { return log == 0 ? head : nil }
+        return heads[log]
+    }
+
     public var json: JSONValue {
         let size = entries.reduce(256) { $0 + $1.emissionsJSON.bytes.count + 256 }
         return JSONWriter.object(reservingCapacity: size) {
             $0.member("head", object: { head.writeMembers(to: &$0) })
-            if heads != [0: head] { heads.write(to: &$0) }
+            heads?.write(to: &$0)
+            if !earlier.isEmpty { $0.member("earlier", array: { for number in earlier { $0.number(number) } }) }
             $0.member("oldest", oldest)
             $0.member("isKnown", isKnown)
             $0.member("through", through)
@@ -125,7 +136,8 @@ public struct LogPage: Sendable {
         self.init(
             head: head, oldest: oldest, isKnown: isKnown, entries: entries, through: through,
             malformedCount: found.count - entries.count)
-        if let heads = [Int: LogPosition](object) { self.heads = heads }
+        heads = [Int: LogPosition](object)
+        earlier = object["earlier"]?.list(of: \.log)?.sorted() ?? []
     }
 }
 

@@ -69,7 +69,7 @@ public final class LogPublisher: Sendable {
         self.log = log
         self.interval = interval
         let beginning = Published(announced: LogPosition(after: nil, in: logs.database.databaseID))
-        state = Mutex(State(logs: Dictionary(uniqueKeysWithValues: logs.layout.numbers.map { ($0, beginning) })))
+        state = Mutex(State(logs: Dictionary(uniqueKeysWithValues: logs.numbers.map { ($0, beginning) })))
     }
 
     /// The last entry of each log that this instance has published or announced.
@@ -188,7 +188,7 @@ public final class LogPublisher: Sendable {
         guard !state.withLock(\.isStopped) else { return }
         let announcement = JSONWriter.object(reservingCapacity: 4096) {
             $0.member("manifest", manifest)
-            if logs.layout == .single, let head = heads[0] {
+            if logs.numbers == [0], let head = heads[0] {
                 $0.member("head", object: { head.writeMembers(to: &$0) })
             } else {
                 heads.write(to: &$0)

@@ -56,23 +56,29 @@ struct JSONScanner {
         }
     }
 
-    /// Returns the ranges of the strings of all members with this name, at any depth.
-    static func strings(ofAll name: StaticString, in text: ArraySlice<UInt8>) -> [Range<Int>] {
+    /// Returns the ranges of the strings with this name that are members of the objects in an array.
+    static func strings(named name: StaticString, inElementsOf text: ArraySlice<UInt8>) -> [Range<Int>] {
         let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         return text.withUnsafeBufferPointer { buffer in
             var scanner = JSONScanner(buffer)
             var found: [Range<Int>] = []
-            while scanner.position < buffer.count {
-                guard buffer[scanner.position] == UInt8(ascii: "\"") else {
+            scanner.position += 1
+            while let byte = scanner.nextSignificant(), byte != UInt8(ascii: "]") {
+                if byte == UInt8(ascii: "{") {
                     scanner.position += 1
-                    continue
+                    while let member = scanner.nextMember() {
+                        let isString = member.value.first.map { buffer[$0] == UInt8(ascii: "\"") } ?? false
+                        if isString, spells(UnsafeBufferPointer(rebasing: buffer[member.name]), name) {
+                            found.append(member.value)
+                        }
+                    }
+                    // The brace.
+                    scanner.position += 1
+                } else if byte == UInt8(ascii: ",") {
+                    scanner.position += 1
+                } else {
+                    _ = scanner.skipValue()
                 }
-                let start = scanner.position + 1
-                scanner.skipString()
-                let written = UnsafeBufferPointer(rebasing: buffer[start..<max(scanner.position - 1, start)])
-                guard spells(written, name), scanner.nextSignificant() == UInt8(ascii: ":") else { continue }
-                scanner.position += 1
-                if scanner.nextSignificant() == UInt8(ascii: "\"") { found.append(scanner.skipValue()) }
             }
             return found
         }

@@ -109,9 +109,12 @@ public struct JSONValue: Sendable, Hashable {
         return JSONScanner.firstElement(of: bytes).map { JSONValue(trusted: bytes.part($0)) }
     }
 
-    /// Returns the texts of all members with this name that are strings, at any depth.
-    public func strings(ofAll name: StaticString) -> [String] {
-        JSONScanner.strings(ofAll: name, in: bytes).compactMap { JSONValue(trusted: bytes.part($0)).string }
+    /// Returns the strings with this name that are members of the objects in an array; none for any other kind.
+    public func strings(namedInElements name: StaticString) -> [String] {
+        guard kind == .array else { return [] }
+        return JSONScanner.strings(named: name, inElementsOf: bytes).compactMap {
+            JSONValue(trusted: bytes.part($0)).string
+        }
     }
 
     /// Returns the values of an array, each as it is read; nil for any other kind, and if one of them cannot be read.

@@ -8,6 +8,9 @@ public protocol Database: Sendable {
     /// database.
     var databaseID: String { get }
 
+    /// The numbers of its event logs. They are new whenever their count is changed; 0 is the first one.
+    var logs: [Int] { get }
+
     var statistics: DatabaseStatistics { get }
 
     /// Implements `read`: the body stores its result for the caller. The completion is called once, on the thread that
@@ -140,8 +143,8 @@ public protocol MaintenanceDatabase {
     /// Runs the body over one snapshot.
     func read<T>(_ body: (any Connection) throws -> T) throws -> T
 
-    /// The number of the logs to which the service writes.
-    func countLogs() throws -> Int
+    /// Returns the numbers of the logs to which the service writes (`Database.logs`).
+    func logs() throws -> [Int]
 
     /// Runs the body in a transaction of its own, which is on disk when this returns.
     ///

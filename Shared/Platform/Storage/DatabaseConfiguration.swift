@@ -4,8 +4,8 @@ import ParlorWorkers
 public struct DatabaseConfiguration: Sendable {
     /// The priority of all its threads.
     public var priority = ThreadPriority.normal
-    /// The numbers of the logs, each with a thread that writes. Several are for PostgreSQL only.
-    public var logs = [0]
+    /// How many event logs there are, 1 to 16, each with a thread that writes. Several are for PostgreSQL only.
+    public var logCount = 1
     /// The number of threads that read. With two, one long read does not delay short ones. More would find no free
     /// core.
     public var readers = 2
@@ -27,6 +27,9 @@ public struct DatabaseConfiguration: Sendable {
     public var maxPages: Int?
     /// Called while a migration converts rows, with the number of those that it has converted.
     public var onConversion: @Sendable (Int) -> Void = { _ in }
+    /// Called if another program has changed the number of logs while this one had no connection: it must not go on. On any
+    /// thread, maybe several times.
+    public var onOtherLogs: @Sendable () -> Void = {}
     /// The point at which the process kills itself. For `parlor-drill` and tests only (`CRASH_AT`).
     public var crashPoint: CrashPoint?
 

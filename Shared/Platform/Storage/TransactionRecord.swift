@@ -7,7 +7,7 @@ public protocol CommitEvent: AnyObject, Sendable {
 /// The numbers of a log's entries in the table `events`, which has the entries of all logs: an entry's number in the upper
 /// log is above all of those in the lower ones. For the only log of a database they are the entries' own numbers.
 package struct LogKeys: Sendable {
-    private static let bits = 48
+    private static let bits = 44
 
     package let log: Int
 
@@ -17,8 +17,8 @@ package struct LogKeys: Sendable {
     package var start: Int { log << Self.bits }
     package var end: Int { (log + 1) << Self.bits }
 
-    /// - Parameter seq: not negative; any number beyond the log's last possible one counts as that.
-    package func key(_ seq: Int) -> Int { start + min(seq, end - start - 1) }
+    /// - Parameter seq: any number below the log's first one counts as 0, and any beyond its last possible one as that.
+    package func key(_ seq: Int) -> Int { start + min(max(seq, 0), end - start - 1) }
 
     package static func log(of key: Int) -> Int { key >> bits }
     package static func seq(of key: Int) -> Int { key & (1 << bits - 1) }

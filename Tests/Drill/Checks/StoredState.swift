@@ -55,13 +55,13 @@ struct StoredState: Sendable {
 
     /// - Parameters:
     ///   - url: a PostgreSQL server; nil for the files in the folder.
-    ///   - logs: the logs of messaging.
-    static func read(from folder: String, or url: String?, _ logs: LogLayout) async throws -> StoredState {
+    ///   - logs: the number of messaging's logs.
+    static func read(from folder: String, or url: String?, _ logs: Int) async throws -> StoredState {
         func open<S: Service>(_ service: S.Type) throws -> any Database {
             guard let url else { return try SQLiteDatabase(.file("\(folder)/\(S.name).db"), migrations: S.migrations) }
             guard let server = PostgresURL(url) else { throw ClientError("\(url) is no URL of a PostgreSQL database") }
             var configuration = DatabaseConfiguration()
-            if S.mayHaveSeveralLogs { configuration.logs = logs.numbers }
+            if S.mayHaveSeveralLogs { configuration.logCount = logs }
             return try PostgresDatabase(
                 server, schema: S.name, migrations: S.migrations, configuration: configuration)
         }
@@ -70,7 +70,7 @@ struct StoredState: Sendable {
         try await books.readRooms(rooms)
         await rooms.close()
         let messaging = try open(MessagingService.self)
-        try await books.readMessaging(messaging, logs)
+        try await books.readMessaging(messaging)
         await messaging.close()
         let elements = try open(ElementsService.self)
         try await books.readElements(elements)
@@ -95,7 +95,7 @@ struct StoredState: Sendable {
         }
     }
 
-    private mutating func readMessaging(_ database: any Database, _ logs: LogLayout) async throws {
+    private mutating func readMessaging(_ database: any Database) async throws {
         messages = try await database.read { connection in
             try connection.all(
                 """
@@ -114,7 +114,7 @@ struct StoredState: Sendable {
         for (message, reader) in reads { receipts[message, default: []].insert(reader) }
         unread = try await Self.pairs(
             "SELECT room_id, user_id, count FROM unread JOIN chats ON chats.number = unread.room", of: database)
-        for entry in try await Self.entries(of: database, logs) {
+        for entry in try await Self.entries(of: database) {
             for emission in entry.emissions where emission.audience == .room {
                 chats[entry.roomID, default: []].append(EventKey(emission.event.utf8, emission.data))
             }
@@ -165,11 +165,9 @@ struct StoredState: Sendable {
         let emissions: [Emission]
     }
 
-    private static func entries(
-        of database: any Database, _ logs: LogLayout = .single
-    ) async throws -> [Entry] {
+    private static func entries(of database: any Database) async throws -> [Entry] {
         var all: [Entry] = []
-        for number in logs.numbers { all += try await entries(of: EventLog(database, log: number)) }
+        for number in database.logs { all += try await entries(of: EventLog(database, log: number)) }
         return all
     }
 

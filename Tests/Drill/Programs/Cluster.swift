@@ -1,5 +1,4 @@
 import Glibc
-import ParlorContracts
 import ParlorJSON
 import ParlorReactor
 import ParlorTestSupport
@@ -26,7 +25,7 @@ actor Cluster {
         let bus: BusKind
         /// The PostgreSQL server; nil for files in the data folder.
         let databaseURL: String?
-        let logs: LogLayout
+        let logs: Int
     }
 
     var kills = 0
@@ -98,7 +97,7 @@ actor Cluster {
             flags = ["--port", "0", "--rate-limits", "off"]
         case .rooms: flags = ["--rate-limits", "off"]
         case .accounts: flags = ["--token-lifetime", "1d"]
-        case .messaging where settings.logs != .single: flags = ["--logs", "\(settings.logs.count)"]
+        case .messaging where settings.logs > 1: flags = ["--logs", "\(settings.logs)"]
         default: break
         }
         if let proxy = proxies[name] { flags += ["--bus", proxy.address, "--data", settings.data] }

@@ -27,11 +27,10 @@ public struct ServiceHarness<S: Service>: SuiteHarness {
     /// - Parameters:
     ///   - settings: as flags.
     ///   - database: by default SQLite in memory.
-    ///   - logs: those that the database was opened with.
     ///   - make: makes the service; for one that takes more than its context.
     public init(
         _ settings: [String] = [], on database: (any Database)? = nil, bus: any MessageBus = InProcessBus(),
-        clock: ManualClock = ManualClock(), logs: LogLayout = .single, dataDirectory: String = "/nonexistent",
+        clock: ManualClock = ManualClock(), dataDirectory: String = "/nonexistent",
         maxInFlight: Int = ServiceHost.maxInFlight, lookingEvery interval: Duration = ServiceHost.lookInterval,
         make: (ServiceContext) throws -> S = { try S($0) }
     ) throws {
@@ -40,12 +39,12 @@ public struct ServiceHarness<S: Service>: SuiteHarness {
         context = ServiceContext(
             configuration: try Configuration(S.settings, arguments: settings),
             database: try database ?? SQLiteDatabase(.temporary, migrations: S.migrations), bus: bus, clock: clock,
-            log: log.logger, logLayout: logs, workers: WorkerPool(threads: 1, maxWaiting: 8),
+            log: log.logger, workers: WorkerPool(threads: 1, maxWaiting: 8),
             dataDirectory: dataDirectory)
         service = try make(context)
         group = try EventLoopGroup(loopCount: 2)
         host = ServiceHost(service, context, on: group, maxInFlight: maxInFlight, lookingEvery: interval)
-        following = try logs.logs(of: S.name).map { [published] logID in
+        following = try context.logLayout.logs(of: S.name).map { [published] logID in
             try bus.subscribe(Subject.log(of: logID)) { message in
                 guard let entry = LogEntry(message.data), entry.log == logID.number else {
                     Issue.record("not an entry of \(logID): \(message.data)")

@@ -15,20 +15,27 @@ struct LogIDTests {
     @Test("other names are refused", arguments: ["polls.", "polls.0", "polls.03", "polls.+3", "polls.3.4", "polls.x"])
     func malformed(name: String) { #expect(LogID(name: name) == nil) }
 
-    @Test("a layout has numbers of its own, and a room the same one everywhere")
+    @Test("each generation has numbers of its own, and is read as written")
     func layouts() {
-        let all = LogLayout.range.map { LogLayout(count: $0).numbers }
-        #expect(Set(all.joined()).count == 136 && all.joined().allSatisfy(LogLayout.numbers.contains))
-        #expect(all[0] == [0] && all[3] == [400, 401, 402, 403])
-        for numbers in all {
-            #expect(LogLayout.isWhole(numbers.reversed()))
-            #expect(!LogLayout.isWhole(Array(numbers.dropLast())))
+        let all = (1...3).flatMap { generation in
+            LogLayout.range.map { LogLayout(generation: generation, count: $0) }
         }
-        #expect(!LogLayout.isWhole([5]) && !LogLayout.isWhole([9900]))
+        for layout in all + [.single] { #expect(LogLayout(numbers: layout.numbers) == layout) }
+        #expect(LogLayout.single.numbers == [0] && LogLayout(generation: 2, count: 3).numbers == [200, 201, 202])
+        for numbers in [
+            [], [1], [0, 1], [5], [101], [100, 102], [101, 100], [100, 200], Array(100...116), [-100], [100_000],
+        ] {
+            #expect(LogLayout(numbers: numbers) == nil)
+        }
+    }
+
+    @Test("a room has the same log everywhere")
+    func logsOfRooms() {
         let rooms = ["", "room", "0192d3c4-5a6b-7c8d-9e0f-1a2b3c4d5e6f", "é"]
         #expect(rooms.map(LogLayout.single.number) == [0, 0, 0, 0])
-        #expect(rooms.map(LogLayout(count: 4).number) == [401, 401, 401, 402])
-        #expect(LogLayout(count: 3).number(ofRoom: "é") == 302)
-        #expect(rooms.map(LogLayout(count: 16).number) == [1601, 1605, 1613, 1606])
+        #expect(rooms.map(LogLayout(generation: 1, count: 1).number) == [100, 100, 100, 100])
+        #expect(rooms.map(LogLayout(generation: 1, count: 4).number) == [101, 101, 101, 102])
+        #expect(LogLayout(generation: 2, count: 3).number(ofRoom: "é") == 202)
+        #expect(rooms.map(LogLayout(generation: 3, count: 16).number) == [301, 305, 313, 306])
     }
 }

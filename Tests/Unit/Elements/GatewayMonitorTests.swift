@@ -146,6 +146,7 @@ private final class FailingDatabase: Database {
     var isFailing: Bool { fails.load(ordering: .relaxed) }
 
     var databaseID: String { base.databaseID }
+    var logs: [Int] { base.logs }
     var statistics: DatabaseStatistics { base.statistics }
     func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { base.onCommit(hook) }
     func close() async { await base.close() }

@@ -56,15 +56,18 @@ struct JSONTests {
     }
 
     @Test(
-        "the strings of all members with a name are found at any depth, and not in texts",
+        "the strings with a name are found in the objects of an array, and not deeper",
         arguments: [
-            ("{}", []), (#"{"id":"a"}"#, ["a"]),
-            (#"[{"x":[{"id" : "a\n"},{"id":1}]},{"id":"b","id":"c"}]"#, ["a\n", "b", "c"]),
-            (#"{"x":"id","y":"\"id\":\"a\"","id":{"id":"d"}}"#, ["d"]), (#"{"\u0069d":"e","idd":"f"}"#, ["e"]),
-            (#"["id","x"]"#, []),
+            ("{}", []), ("[]", []), (#"{"id":"a"}"#, []), (#"[{"id":"a"}]"#, ["a"]),
+            (
+                #"[ {"x":[{"id":"no"}],"id" : "a\n"},1,"id",{"id":1} , {"id":"b","y":{"id":"no"},"id":"c"}]"#,
+                ["a\n", "b", "c"]
+            ),
+            (#"[{"x":"id","y":"\"id\":\"a\"","id":{"id":"d"}},[{"id":"e"}]]"#, []),
+            (#"[{"\u0069d":"e","idd":"f"}]"#, ["e"]), (#"["id","x"]"#, []), (#"[{"id":"a""#, ["a"]), (#"[{"id":"#, []),
         ])
-    func stringsOfAll(text: String, expected: [String]) {
-        #expect(JSONValue(trusted: Array(text.utf8)).strings(ofAll: "id") == expected)
+    func stringsInElements(text: String, expected: [String]) {
+        #expect(JSONValue(trusted: Array(text.utf8)).strings(namedInElements: "id") == expected)
     }
 
     @Test(

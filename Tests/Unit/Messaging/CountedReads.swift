@@ -17,6 +17,7 @@ final class CountedReads: Database {
     }
 
     var databaseID: String { database.databaseID }
+    var logs: [Int] { database.logs }
     var statistics: DatabaseStatistics { database.statistics }
 
     func snapshot(

@@ -17,17 +17,16 @@ struct MessagingHarness: SuiteHarness {
     ///
     /// - Parameter database: by default one that is empty.
     static func serving(
-        on database: (any Database)? = nil, logs: LogLayout = .single,
-        _ body: (MessagingHarness) async throws -> Void
+        on database: (any Database)? = nil, _ body: (MessagingHarness) async throws -> Void
     ) async throws {
         let harness = try MessagingHarness(
-            on: database ?? SQLiteDatabase(.temporary, migrations: MessagingService.migrations), logs)
+            on: database ?? SQLiteDatabase(.temporary, migrations: MessagingService.migrations))
         try await harness.serviceHarness.run { try await body(harness) }
     }
 
-    private init(on database: any Database, _ logs: LogLayout) throws {
+    private init(on database: any Database) throws {
         self.database = CountedReads(database)
-        serviceHarness = try ServiceHarness(on: self.database, logs: logs)
+        serviceHarness = try ServiceHarness(on: self.database)
         rooms = try FakeRooms(on: serviceHarness.bus)
     }
 

@@ -8,16 +8,16 @@ import Testing
 /// What changes for messages if the rooms are spread over several logs.
 @Suite("Messages in several logs", .enabled(if: Engine.isPostgresWanted), .timeLimit(.minutes(2)))
 struct SeveralLogsTests {
-    private static let layout = LogLayout(count: 4)
+    private static let layout = LogLayout(generation: 1, count: 4)
 
     private static func serving(_ body: (MessagingHarness) async throws -> Void) async throws {
         var configuration = DatabaseConfiguration()
-        configuration.logs = layout.numbers
+        configuration.logCount = layout.count
         configuration.idleTimeoutMilliseconds = 60_000
         let database = try PostgresDatabase(
             PostgresServer.url(), schema: PostgresServer.newSchema(), migrations: MessagingService.migrations,
             configuration: configuration)
-        try await MessagingHarness.serving(on: database, logs: layout, body)
+        try await MessagingHarness.serving(on: database, body)
         await database.close()
     }
 
@@ -41,7 +41,7 @@ struct SeveralLogsTests {
             }
             #expect(numbers.count == 40 && Set(numbers).count == 40)
             for room in rooms { #expect(try await harness.unread(of: "bob", in: room) == 2) }
-            let heads = try await EventLogs(harness.database, Self.layout).heads()
+            let heads = try await EventLogs(harness.database).heads()
             #expect(heads.values.reduce(0) { $0 + $1.seq } == 80 && heads.values.allSatisfy { $0.seq > 0 })
         }
     }
@@ -60,6 +60,37 @@ struct SeveralLogsTests {
             let entries = try await EventLog(harness.database, log: log).entries(since: 0, limit: 9)
             #expect(entries.map(\.seq) == [1, 2, 3, 4] && entries[0].emissions.isEmpty)
             #expect(try await harness.entries().isEmpty, "the only log of another layout")
+        }
+    }
+
+    @Test("a server that has lost the newest entries of two logs announces all heads, and the logs go on from there")
+    func lostEntries() async throws {
+        try await Self.serving { harness in
+            let announced = Collector<[Int: Int]>()
+            try harness.bus.subscribe(Subject.announcements, queue: nil) { message in
+                guard let heads = message.data.object.flatMap([Int: LogPosition].init) else { return }
+                announced.add(heads.mapValues(\.seq))
+            }
+            let rooms = (0..<16).map { harness.rooms.make("room \($0)", "alice", "bob") }
+            for room in rooms { _ = try await harness.send(by: "alice", in: room) }
+            var expected = try await EventLogs(harness.database).heads().mapValues(\.seq)
+            for log in [101, 103] {
+                let keys = LogKeys(log)
+                try await harness.database.write(in: log) {
+                    try $0.execute(
+                        """
+                        DELETE FROM events WHERE seq = (SELECT max(seq) FROM events WHERE seq > $1 AND seq < $2)
+                        """, keys.start, keys.end)
+                }
+                expected[log]? -= 1
+            }
+            while announced.items.last != expected { await Task.yield() }
+            #expect(harness.log.lines.count { $0.contains("has lost its newest entries") } == 2)
+            for room in rooms {
+                let log = Self.layout.number(ofRoom: room)
+                expected[log]? += 1
+                #expect(try await harness.send(by: "alice", in: room).position?.seq == expected[log])
+            }
         }
     }
 }

@@ -261,6 +261,7 @@ final class ForgetfulDatabase: Database {
     init(_ base: any Database) { self.base = base }
 
     var databaseID: String { base.databaseID }
+    var logs: [Int] { base.logs }
     var statistics: DatabaseStatistics { base.statistics }
     func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { base.onCommit(hook) }
     func close() async { await base.close() }

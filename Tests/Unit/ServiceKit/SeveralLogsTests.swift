@@ -42,8 +42,10 @@ struct SeveralLogsTests {
             if isPublished { try bus.publish(Subject.log(of: LogID("notes", entry.log)), entry.json) }
         }
 
+        func spreadUnnoticed(over layout: LogLayout) { state.withLock { $0.layout = layout } }
+
         func spread(over layout: LogLayout) throws {
-            state.withLock { $0.layout = layout }
+            spreadUnnoticed(over: layout)
             try bus.publish(Subject.announce(of: "notes"), JSONValue.emptyObject)
         }
 
@@ -55,7 +57,10 @@ struct SeveralLogsTests {
             let entries = (state.entries[log] ?? []).filter { $0.seq > since }.prefix(limit)
             var page = LogPage(
                 head: head(log), oldest: 1, isKnown: true, entries: Array(entries), through: entries.last?.seq ?? since)
-            page.heads = Dictionary(uniqueKeysWithValues: state.layout.numbers.map { ($0, head($0)) })
+            if state.layout != .single {
+                page.heads = Dictionary(uniqueKeysWithValues: state.layout.numbers.map { ($0, head($0)) })
+                page.earlier = state.entries.keys.filter { !state.layout.numbers.contains($0) }.sorted()
+            }
             request.reply(Reply(.ok, page.json).json)
         }
     }
@@ -90,6 +95,23 @@ struct SeveralLogsTests {
         }
     }
 
+    @Test("of two instances that find other logs at once, each entry is taken once, and neither begins again")
+    func changeSideBySide() async throws {
+        try await run(.single) { owner, consumer, _, context in
+            let other = Consumer()
+            let second = DurableFollower("notes", for: IndexService.self, context, pace: .zero, other)
+            try second.start()
+            for _ in 0..<50 { try owner.write("room", isPublished: false) }
+            try owner.spread(over: LogLayout(generation: 1, count: 4))
+            for _ in 0..<50 { try owner.write("room") }
+            func taken() -> [String] { consumer.taken.items + other.taken.items }
+            while taken().count < 100 { await Task.yield() }
+            await second.stop()
+            #expect(Set(taken()).count == 100 && taken().count == 100)
+            #expect(consumer.begins.items.count == 1 && other.begins.items.isEmpty)
+        }
+    }
+
     private func positions(_ context: ServiceContext) async throws -> [String] {
         try await context.database.read {
             try $0.all("SELECT stream, seq FROM log_positions ORDER BY stream") { "\($0.text(0)) \($0.int(1))" }
@@ -98,7 +120,7 @@ struct SeveralLogsTests {
 
     @Test("the entries of all logs are taken, those of a room in order")
     func all() async throws {
-        try await run(LogLayout(count: 4)) { owner, consumer, _, context in
+        try await run(LogLayout(generation: 1, count: 4)) { owner, consumer, _, context in
             #expect(consumer.begins.items.count == 4)
             let rooms = (0..<20).map { "room \($0)" }
             for room in rooms + rooms { try owner.write(room) }
@@ -110,27 +132,33 @@ struct SeveralLogsTests {
                 #expect(seqs.count == 2 && seqs[0] < seqs[1])
             }
             let positions = try await positions(context)
-            #expect(positions.count == 4 && positions.allSatisfy { $0.hasPrefix("notes.40") })
+            #expect(positions.count == 4 && positions.allSatisfy { $0.hasPrefix("notes.10") })
         }
     }
 
-    @Test("if the owner has other logs, the old ones are read to their ends before the new ones", arguments: [1, 4])
-    func change(before: Int) async throws {
-        try await run(LogLayout(count: before)) { owner, consumer, _, context in
+    @Test(
+        "if the owner has other logs, the old ones are read to their ends before the new ones",
+        arguments: [LogLayout.single, LogLayout(generation: 1, count: 4)])
+    func change(before: LogLayout) async throws {
+        try await run(before) { owner, consumer, _, context in
             try owner.write("room")
             await consumer.taken.first(1)
             for _ in 0..<3 { try owner.write("room", isPublished: false) }
             let begins = consumer.begins.items.count
-            try owner.spread(over: LogLayout(count: 8))
+            // The owner had other logs in between, which nobody has heard of.
+            owner.spreadUnnoticed(over: LogLayout(generation: 2, count: 2))
+            try owner.write("room", isPublished: false)
+            try owner.spread(over: LogLayout(generation: 3, count: 8))
             for _ in 0..<3 { try owner.write("room") }
-            let (old, new) = (LogLayout(count: before), LogLayout(count: 8))
+            let (old, new) = (before, LogLayout(generation: 3, count: 8))
             #expect(
-                await consumer.taken.first(7)
+                await consumer.taken.first(8)
                     == (1...4).map { "\(old.number(ofRoom: "room")) room \($0)" }
+                    + ["\(LogLayout(generation: 2, count: 2).number(ofRoom: "room")) room 1"]
                     + (1...3).map { "\(new.number(ofRoom: "room")) room \($0)" })
             #expect(consumer.begins.items.count == begins, "nothing was lost that it would have to know")
             let positions = try await positions(context)
-            #expect(positions.count == 8 && positions.allSatisfy { $0.hasPrefix("notes.80") })
+            #expect(positions.count == 8 && positions.allSatisfy { $0.hasPrefix("notes.30") })
         }
     }
 }

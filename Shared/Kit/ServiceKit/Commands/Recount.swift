@@ -64,8 +64,8 @@ struct Recount {
             for text in texts { report(text, room) }
             return
         }
-        let layout = LogLayout(count: try database.countLogs())
-        let (found, left) = try database.write(in: layout.number(ofRoom: room ?? "")) { connection in
+        let log = LogLayout(numbers: try database.logs())?.number(ofRoom: room ?? "") ?? 0
+        let (found, left) = try database.write(in: log) { connection in
             let found = try differences(connection)
             for difference in found { try difference.repair?(connection) }
             if let room, found.contains(where: { $0.repair != nil }) {

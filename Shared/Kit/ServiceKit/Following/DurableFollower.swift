@@ -37,6 +37,8 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         var subscription: BusSubscription?
         var task: Task<Void, Never>?
         var executor: (any TaskExecutor)?
+        /// The owner's logs; empty until they are known.
+        var logs: [LogID] = []
         var readers: [LogID: LogReader<Consumer>] = [:]
         var reading: [LogID: (subscription: BusSubscription, task: Task<Void, Never>)] = [:]
         var isStopped = false
@@ -58,8 +60,9 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         _ logID: LogID, for service: Follower.Type, _ context: ServiceContext, durability: Durability = .synced,
         pace: Duration = .milliseconds(20), _ consumer: Consumer
     ) {
-        guard service.peer.rights.subscribe.contains(where: { SubjectGrammar.covers($0, Subject.log(of: logID)) })
-        else {
+        let (only, others) = (Subject.log(of: logID), Subject.logs(of: logID.service))
+        let rights = service.peer.rights.subscribe
+        guard [only, others].allSatisfy({ subject in rights.contains { SubjectGrammar.covers($0, subject) } }) else {
             fatalError("\(service.name) follows the log of \(logID), which `follows` in its `peer` does not list")
         }
         guard service.migrations.contains(where: LogPositionsStore.isMigration) else {
@@ -68,7 +71,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         owner = logID.service
         self.service = service.name
         self.consumer = consumer
-        let (database, log, turns) = (context.database, context.log, BeginTurns())
+        let (database, log, turns) = (context.database, context.log, ConsumerTurns())
         let client = LogClient(
             context.bus, requestID: "\(service.name)-follow", owner: owner.capitalizedName,
             faults: ReplyFaults(log: log))
@@ -104,9 +107,10 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         }
         running.subscription?.cancel()
         running.task?.cancel()
+        for (_, task) in running.reading.values { task.cancel() }
         for reader in running.readers.values { reader.stop() }
         await running.task?.value
-        await end(Set(running.reading.keys))
+        await end(Set(self.running.withLock { $0.reading.keys }))
     }
 
     /// Begins to follow each log in which this database has no position yet. Returns once the positions are stored.
@@ -116,13 +120,15 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     ///
     /// - Parameter context: the context of the request that this is done for.
     public func beginIfNew(_ context: BusContext) async throws {
-        let begun = running.withLock { $0.readers.filter(\.value.isBegun) }
-        if LogLayout.isWhole(begun.keys.map(\.number)) { return }
+        let readers = running.withLock { running in running.logs.map { running.readers[$0] } }
+        if !readers.isEmpty, readers.allSatisfy({ $0?.isBegun ?? false }) { return }
+        // A database that has positions has all: those of new logs replace the old ones together (`leave`).
         let stored = try await database.read { [owner] in try LogPositionsStore($0).positions(ofService: owner) }
-        let page = LogLayout.isWhole(stored.keys.map(\.number)) ? nil : try await head(context)
-        for logID in page.map(logs) ?? Array(stored.keys) {
-            try await reader(of: logID).beginIfNew(context, logID.number == 0 ? page : nil)
-        }
+        guard stored.isEmpty else { return }
+        let page = try await head(context)
+        let logs = logs(page)
+        for logID in logs { try await reader(of: logID).beginIfNew(context, logID.number == 0 ? page : nil) }
+        running.withLock { $0.logs = logs }
     }
 
     /// The reader of the owner's log, if it has only one.
@@ -141,10 +147,12 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         var failure = RepeatedFailure()
         while !Task.isCancelled {
             do {
-                let logs = logs(try await head(nil))
-                try await leaveOldLogs(for: logs)
+                let head = try await head(nil)
+                let logs = logs(head)
+                try await leaveOldLogs(for: logs, earlier: head.earlier.map { LogID(owner, $0) })
                 await end(Set(running.withLock { $0.reading.keys }).subtracting(logs))
                 for logID in logs { try read(logID) }
+                running.withLock { $0.logs = logs }
                 if failure.end() { log.info("logs are followed again", ["service": owner]) }
             } catch {
                 if failure.note("\(error)"), !Task.isCancelled {
@@ -165,7 +173,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     }
 
     /// The logs to which the owner writes now.
-    private func logs(_ head: LogPage) -> [LogID] { head.heads.keys.sorted().map { LogID(owner, $0) } }
+    private func logs(_ head: LogPage) -> [LogID] { head.logs.map { LogID(owner, $0) } }
 
     private func read(_ logID: LogID) throws(BusError) {
         guard running.withLock({ $0.reading[logID] == nil }) else { return }
@@ -182,39 +190,62 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     private func end(_ logs: Set<LogID>) async {
         let ended = running.withLock { running in
             logs.compactMap { logID in
-                running.readers[logID] = nil
-                return running.reading.removeValue(forKey: logID)
+                let reader = running.readers.removeValue(forKey: logID)
+                return running.reading.removeValue(forKey: logID).map { (reader, $0.subscription, $0.task) }
             }
         }
-        for (subscription, task) in ended {
+        for (reader, subscription, task) in ended {
             subscription.cancel()
             task.cancel()
+            reader?.stop()
         }
-        for (_, task) in ended { await task.value }
+        for (_, _, task) in ended { await task.value }
     }
 
     // MARK: Another number of logs
 
-    /// Reads the logs to their ends to which the owner no longer writes. Then the new ones are followed from their
-    /// beginnings, as what came before is in the old ones.
-    private func leaveOldLogs(for logs: [LogID]) async throws {
+    /// Reads the logs to their ends to which the owner no longer writes, in the order of their generations. Then the new ones
+    /// are followed from their beginnings, as what came before is in the old ones.
+    private func leaveOldLogs(for logs: [LogID], earlier: [LogID]) async throws {
         let stored = try await database.read { [owner] in try LogPositionsStore($0).positions(ofService: owner) }
-        let old = stored.filter { !logs.contains($0.key) }
-        guard !old.isEmpty else { return }
-        await end(Set(old.keys))
+        guard let first = stored.keys.min(), !logs.contains(first) else { return }
+        await end(Set(stored.keys))
+        // Those of generations in between were never followed.
+        let old = Set(earlier.filter { $0 > first }).union(stored.keys)
+        for logID in old.sorted() where try await !leave(logID, at: stored[logID]) { return }
         var beginnings: [LogID: LogPosition] = [:]
-        for logID in logs {
-            let followed = FollowedLog(try await client.page(of: logID, .head), of: logID, client)
-            // Another database has nothing of what the old positions are in: the new logs are then followed as at first.
-            if old.values.allSatisfy({ $0.databaseID == followed.head.databaseID }) {
-                beginnings[logID] = followed.beginning
+        for logID in logs { beginnings[logID] = try await followed(logID).beginning }
+        log.info("the logs of a service have changed", ["service": owner, "logs": logs.count])
+        try await database.write(in: database.logs[0]) { [beginnings] in
+            try LogPositionsStore($0).replace(Array(old), with: beginnings)
+        }
+    }
+
+    /// - Parameter position: the stored position; nil for a log that was never followed.
+    /// - Returns: false if another instance has left the old logs, or if they are gone with the owner's database. The new
+    ///   ones are then followed as at first.
+    private func leave(_ logID: LogID, at position: LogPosition?) async throws -> Bool {
+        let reader = makeReader(logID, running.withLock { $0.executor })
+        let start = if let position { position } else { try await followed(logID).beginning }
+        if position == nil {
+            try await database.write(in: database.logs[0]) {
+                _ = try LogPositionsStore($0).begin(logID, at: start, after: nil)
             }
         }
-        if !beginnings.isEmpty { for logID in old.keys.sorted() { try await makeReader(logID, nil).drain() } }
-        log.info("the logs of a service have changed", ["service": owner, "logs": logs.count])
-        try await database.write { [beginnings] in
-            try LogPositionsStore($0).replace(Array(old.keys), with: beginnings)
+        if try await reader.drain(from: start) { return true }
+        let isGone = try await followed(logID).head.databaseID != start.databaseID
+        if isGone {
+            log.warning("the logs of a service are in another database", ["service": owner])
+            try await database.write(in: database.logs[0]) { [owner] in
+                let store = LogPositionsStore($0)
+                try store.replace(Array(store.positions(ofService: owner).keys), with: [:])
+            }
         }
+        return false
+    }
+
+    private func followed(_ logID: LogID) async throws -> FollowedLog {
+        FollowedLog(try await client.page(of: logID, .head), of: logID, client)
     }
 }
 

@@ -43,7 +43,8 @@ public struct LogPositionsStore {
         return positions
     }
 
-    /// Replaces the positions in old logs of a service by those in its new ones, unless another instance has done so.
+    /// Replaces the positions in old logs of a service by those in its new ones, unless another instance has done so. With
+    /// none in new ones, they are followed as at first.
     func replace(_ old: [LogID], with positions: [LogID: LogPosition]) throws {
         let names = SQLValue.list(old.map(\.name))
         let count = try connection.execute(

@@ -12,11 +12,13 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
     package let logID: LogID
     private let consumer: Consumer
     private let database: any Database
+    /// The log of this service in whose transactions it writes.
+    private let ownLog: Int
     private let log: Logger
     private let durability: Durability
     private let pace: Duration
     private let client: LogClient
-    private let turns: BeginTurns
+    private let turns: ConsumerTurns
     private let wakeSignal = AsyncSignal()
     private let executor: (any TaskExecutor)?
     /// True once this process has seen a stored position. Nothing removes one while the log is followed.
@@ -25,12 +27,13 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
     private let beginning = Mutex<Task<LogPosition, any Error>?>(nil)
 
     init(
-        _ logID: LogID, _ consumer: Consumer, _ database: any Database, _ client: LogClient, _ turns: BeginTurns,
+        _ logID: LogID, _ consumer: Consumer, _ database: any Database, _ client: LogClient, _ turns: ConsumerTurns,
         durability: Durability, pace: Duration, on executor: (any TaskExecutor)?, log: Logger
     ) {
         self.logID = logID
         self.consumer = consumer
         self.database = database
+        ownLog = database.logs[0]
         self.client = client
         self.turns = turns
         self.durability = durability
@@ -140,15 +143,30 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
         return position.seq + 1 >= page.oldest ? nil : .pruned
     }
 
-    /// Reads the log to its present end.
-    func drain() async throws {
-        var (position, isBehind, pages) = (LogPosition?.none, true, 0)
-        while isBehind {
+    /// Reads the log of an earlier generation to its end. Nobody writes to it any more. Entries that were deleted are passed
+    /// over.
+    ///
+    /// - Returns: false if another instance has left the log meanwhile, or if the log is not in the owner's database.
+    func drain(from start: LogPosition) async throws -> Bool {
+        var (position, pages) = (start, 0)
+        while true {
             try Task.checkCancellation()
-            (position, isBehind) = try await step(from: position, after: pages)
+            let limit = FollowerLimits.pageSize(after: pages)
+            var page = try await page(after: position, limit: limit)
+            if Self.reasonToBegin(position, page) == .pruned {
+                let oldest = LogPosition(databaseID: position.databaseID, seq: page.oldest - 1, digest: 0)
+                page = try await self.page(after: oldest, limit: limit)
+            }
+            guard page.head.databaseID == position.databaseID else { return false }
+            guard let last = page.entries.last else { return true }
+            position = LogPosition(after: last, in: position.databaseID)
+            do {
+                _ = try await write(page.entries, upTo: position)
+            } catch FollowingError.noPosition {
+                return false
+            }
             pages += 1
         }
-        if let position { try await store(position) }
     }
 
     /// Stores a position that was reached without a write.
@@ -160,13 +178,16 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
     }
 
     private func write(_ entries: [LogEntry], upTo end: LogPosition) async throws -> LogPosition {
-        let (stored, hasTaken) = try await database.write(durability) { [logID, consumer] connection in
-            var hasTaken = false
-            let stored = try LogPositionsStore(connection).advance(logID, to: end, with: entries) {
-                try consumer.take($0, on: connection)
-                hasTaken = true
+        // Not beside a `begin`: what it reads of a snapshot may be older than these entries.
+        let (stored, hasTaken) = try await turns.run { [database, durability, ownLog, logID, consumer] in
+            try await database.write(durability, in: ownLog) { connection in
+                var hasTaken = false
+                let stored = try LogPositionsStore(connection).advance(logID, to: end, with: entries) {
+                    try consumer.take($0, on: connection)
+                    hasTaken = true
+                }
+                return (stored, hasTaken)
             }
-            return (stored, hasTaken)
         }
         if hasTaken { consumer.taken() }
         guard let stored else { throw FollowingError.noPosition }
@@ -210,7 +231,7 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
             let page = try await client.page(of: logID, LogQuery(after: position, limit: 0), context)
             guard Self.reasonToBegin(position, page) == nil else { throw FollowingError.notInLog }
         }
-        return try await database.write(durability) { [logID] in
+        return try await database.write(durability, in: ownLog) { [logID] in
             try LogPositionsStore($0).begin(logID, at: position, after: known)
         }
     }
@@ -256,16 +277,17 @@ enum FollowerLimits {
     }
 }
 
-/// One `begin` of a consumer at a time, whatever the log, as each first deletes what an earlier one has stored.
-final class BeginTurns: Sendable {
+/// One `begin` or `take` of a consumer at a time, whatever the log. A `begin` first deletes what an earlier one has stored,
+/// and then stores a snapshot page by page.
+final class ConsumerTurns: Sendable {
     private let last = Mutex<Task<Void, Never>?>(nil)
 
+    /// Cancelling the caller cancels the body, which still has its turn.
     func run<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) async throws -> T {
         let task = last.withLock { last in
             let before = last
             let task = Task {
                 await before?.value
-                try Task.checkCancellation()
                 return try await body()
             }
             last = Task { _ = await task.result }

@@ -1,5 +1,4 @@
 import Glibc
-import ParlorContracts
 import ParlorLogging
 import ParlorStorage
 import ParlorWorkers
@@ -11,6 +10,8 @@ enum DatabaseLocation: CustomStringConvertible {
     /// `postgres://…`, with a schema of the service's name.
     case schema(String, PostgresURL)
 
+    /// The wait for programs with another number of logs to end: those that start at the same time try again, too.
+    private static let maxWaitForLogs: Duration = .seconds(10)
     /// The pause between attempts to open the database, in addition to `PostgresSession.pauses`.
     private static let pause: Duration = .milliseconds(200)
 
@@ -45,25 +46,22 @@ enum DatabaseLocation: CustomStringConvertible {
         }
     }
 
-    /// Returns the layout with so many logs.
-    ///
-    /// - Throws: `ConfigurationError` if the database cannot have them.
-    func layout(_ logs: Int) throws(ConfigurationError) -> LogLayout {
+    /// - Throws: `ConfigurationError` if the database cannot have so many logs.
+    func requireRoom(forLogs logs: Int) throws(ConfigurationError) {
         if logs > 1, case .file = self {
             throw .malformed(
                 "LOGS (--logs) has to be 1 with SQLite, which writes one transaction at a time, and is \(logs)")
         }
-        return LogLayout(count: logs)
     }
 
     /// Opens the database, creates it if it is missing, and locks out processes that would not receive its
     /// changes.
     ///
     /// Waits without limit for a server that is unavailable or in use, and logs that. For a file that is in use it
-    /// waits at most `DataLock.maxWait`.
+    /// waits at most `DataLock.maxWait`, and for programs with another number of logs `maxWaitForLogs`.
     ///
     /// - Returns: the database, and the lock to hold while it is used.
-    /// - Throws: `ConfigurationError`, `DataLockError`, `MigrationError`, `StorageError`;
+    /// - Throws: `ConfigurationError`, `DataLockError`, `MigrationError`, `PostgresDatabase.OtherLogs`, `StorageError`;
     ///   `CancellationError`.
     func open(
         _ migrations: [Migration], _ configuration: DatabaseConfiguration, alone: Bool, on workers: WorkerPool,
@@ -79,6 +77,7 @@ enum DatabaseLocation: CustomStringConvertible {
             return (database, lock)
         case .schema(let schema, let url):
             var failure = RepeatedFailure()
+            let end = ContinuousClock.now + Self.maxWaitForLogs
             while true {
                 do {
                     let database = try await workers.run {
@@ -91,8 +90,11 @@ enum DatabaseLocation: CustomStringConvertible {
                     if failure.note("\(error)") {
                         log.warning("waiting for the database", ["database": "\(self)", "reason": "\(error)"])
                     }
+                } catch let error as PostgresDatabase.OtherLogs {
+                    guard ContinuousClock.now < end else { throw error }
                 }
-                try await Task.sleep(for: Self.pause)
+                // Not always the same, as programs that start together are in each other's way.
+                try await Task.sleep(for: Self.pause * Double.random(in: 0.5...1.5))
             }
         }
     }

@@ -99,7 +99,7 @@ public struct ServiceContext: Sendable {
     public init(
         configuration: Configuration, database: any Database, bus: any MessageBus, clock: any WallClock = SystemClock(),
         randomness: any Randomness = SystemRandomness(), log: Logger = .silent, metrics: Metrics = Metrics(),
-        logLayout: LogLayout = .single, workers: WorkerPool, dataDirectory: String
+        workers: WorkerPool, dataDirectory: String
     ) {
         self.configuration = configuration
         self.database = database
@@ -109,7 +109,10 @@ public struct ServiceContext: Sendable {
         self.randomness = randomness
         self.log = log
         self.metrics = metrics
-        self.logLayout = logLayout
+        guard let layout = LogLayout(numbers: database.logs) else {
+            fatalError("no layout has the logs \(database.logs)")
+        }
+        logLayout = layout
         self.memberships = Memberships(bus)
         self.workers = workers
         self.dataDirectory = dataDirectory

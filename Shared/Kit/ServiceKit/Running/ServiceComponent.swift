@@ -1,3 +1,4 @@
+import Glibc
 import ParlorContracts
 import ParlorMessageBus
 import ParlorReactor
@@ -40,8 +41,14 @@ struct ServiceComponent: Component {
         var storage = DatabaseConfiguration()
         storage.priority = S.priority
         storage.crashPoint = node.configuration[.crashAt]
-        let layout = try location.layout(type.mayHaveSeveralLogs ? node.configuration[.logs] : 1)
-        storage.logs = layout.numbers
+        if type.mayHaveSeveralLogs {
+            storage.logCount = node.configuration[.logs]
+            try location.requireRoom(forLogs: storage.logCount)
+        }
+        storage.onOtherLogs = {
+            log.error("another program has changed the number of logs: this one ends")
+            kill(getpid(), SIGTERM)
+        }
         storage.onConversion = { log.info("migrating the database", ["rows": "\($0)"]) }
         // Most of this work is hashing: beyond one thread for each processor, others only wait longer for their turn.
         let workers = WorkerPool(
@@ -51,7 +58,7 @@ struct ServiceComponent: Component {
             S.migrations, storage, alone: !node.isBusShared, on: workers, log: log)
         let context = ServiceContext(
             configuration: node.configuration, database: database, bus: node.bus, clock: node.clock, log: log,
-            metrics: node.metrics, logLayout: layout, workers: workers, dataDirectory: directory)
+            metrics: node.metrics, workers: workers, dataDirectory: directory)
         let host = ServiceHost(try S(context), context, on: node.group)
         try await host.start()
         log.info("serving", ["database": "\(location)"])

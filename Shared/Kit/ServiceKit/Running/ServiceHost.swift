@@ -47,7 +47,7 @@ public final class ServiceHost: Sendable {
         guard mayAsk || !table.asksForRooms else {
             fatalError("\(name) registers with `onRoom`, so its `peer` has to request \(Subject.membership)")
         }
-        let logs = EventLogs(context.database, context.logLayout)
+        let logs = EventLogs(context.database)
         publisher = LogPublisher(table.manifest, of: logs, on: context.bus, log: context.log, every: interval)
         pruning = LogPruning(logs, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
@@ -95,7 +95,7 @@ public final class ServiceHost: Sendable {
                 return Reply(.ok, json)
             }
         }
-        table.answerLogPages(from: EventLogs(context.database, context.logLayout))
+        table.answerLogPages(from: EventLogs(context.database))
         for (endpoint, entry) in table.entries {
             keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })
         }
@@ -115,7 +115,9 @@ public final class ServiceHost: Sendable {
         let database = context.database
         // A test write costs a sync. It is needed only after writes have failed, to see whether they still do.
         let statistics = database.statistics
-        if statistics.isWritingFailing { try await database.tryWriting(in: context.logLayout.numbers[0]) }
+        if statistics.isWritingFailing {
+            for log in database.logs { try await database.tryWriting(in: log) }
+        }
         if let damage = statistics.damage { throw StorageError.corrupt(damage) }
         try await database.read {
             try database.requireFile()

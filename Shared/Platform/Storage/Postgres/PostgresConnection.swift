@@ -35,8 +35,10 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     }
 
     /// Has the connection write to one of several logs from now on.
-    func narrow(to log: Int) {
-        session.narrow(to: log)
+    ///
+    /// - Parameter place: the place of the log among all.
+    func narrow(to log: Int, at place: Int) {
+        session.narrow(to: log, at: place)
         record.keys = LogKeys(log)
     }
 

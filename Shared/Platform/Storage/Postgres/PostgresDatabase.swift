@@ -11,7 +11,19 @@ public final class PostgresDatabase: ThreadedDatabase {
         case alone
     }
 
+    /// Other programs have the schema open with another number of logs.
+    public struct OtherLogs: Error, CustomStringConvertible {
+        let schema: String
+        let count: Int
+        let wanted: Int
+
+        public var description: String {
+            "\(schema) has \(count) logs in other programs, and \(wanted) were asked for: stop all of them first"
+        }
+    }
+
     public let databaseID: String
+    public let logs: [Int]
     let threads: DatabaseThreads<PostgresConnection>
 
     /// Creates the schema if it does not exist, and migrates it. Blocks, so call it when a program starts.
@@ -19,7 +31,7 @@ public final class PostgresDatabase: ThreadedDatabase {
     /// - Parameters:
     ///   - schema: the service's name, a lower-case word.
     ///   - migrations: the service's own, from the first on; the event log's are added.
-    /// - Throws: `MigrationError`, with nothing changed; `StorageError`, `.io` if the server is not available
+    /// - Throws: `MigrationError`, with nothing changed; `OtherLogs`; `StorageError`, `.io` if the server is not available
     ///   or another program's claim conflicts.
     public init(
         _ url: PostgresURL, schema: String, claim: Claim = .shared, migrations: [Migration],
@@ -30,41 +42,53 @@ public final class PostgresDatabase: ThreadedDatabase {
         try connection.transaction { try PostgresSchema.create(schema, on: $0) }
         databaseID = try SchemaHistory.migrate(
             connection, migrations, report: configuration.onConversion)
-        try Self.begin(configuration.logs, connection, session)
-        session.requiredLogs = configuration.logs.count
-        if configuration.logs != [0] { connection.narrow(to: configuration.logs[0]) }
-        let others = configuration.logs.dropFirst().map { log in
-            // One connection at a time can hold a claim to be alone.
-            let session = PostgresSession(
-                url, schema: schema, claim: claim == .alone ? nil : claim, configuration: configuration)
-            session.requiredLogs = configuration.logs.count
-            let connection = PostgresConnection(session, role: .writer)
-            connection.narrow(to: log)
+        let found = try Self.settleLogs(configuration.logCount, connection, session)
+        logs = DatabaseIdentity.logs(found)
+        session.requiredLogs = found
+        let connections = logs.enumerated().map { place, log in
+            let connection =
+                place == 0
+                ? connection
+                : PostgresConnection(
+                    PostgresSession(url, schema: schema, claim: claim, requiring: found, configuration: configuration),
+                    role: .writer)
+            if log != 0 { connection.narrow(to: log, at: place) }
             return connection
         }
+        // So each has its claim from now on.
+        for connection in connections.dropFirst() { try connection.transaction { _ in } }
         let readers = (0..<configuration.readers).map { _ in
-            PostgresConnection(PostgresSession(url, schema: schema, configuration: configuration), role: .reader)
+            PostgresConnection(
+                PostgresSession(url, schema: schema, requiring: found, configuration: configuration), role: .reader)
         }
         threads = DatabaseThreads(
-            named: schema, writers: [connection] + others, readers: readers, configuration: configuration)
+            named: schema, writers: connections, readers: readers, configuration: configuration)
     }
 
-    /// Begins to write to these logs, unless another program writes to others.
-    private static func begin(
-        _ logs: [Int], _ connection: PostgresConnection, _ session: PostgresSession
-    ) throws {
-        try connection.transaction { connection in
-            let count = try connection.number(DatabaseIdentity.countLogs)
-            guard count != logs.count else { return }
-            guard try connection.number(session.claimAll) == 1 else {
-                throw StorageError.io(
-                    "\(session.schema) has \(count ?? 0) logs in another program, and \(logs.count) were asked for: stop all"
-                )
+    /// Begins new logs if their number is to be another one.
+    ///
+    /// - Returns: the logs (`DatabaseIdentity.findLogs`).
+    private static func settleLogs(
+        _ count: Int, _ connection: PostgresConnection, _ session: PostgresSession
+    ) throws -> Int {
+        var closed: [String] = []
+        let found = try connection.transaction { connection in
+            var found = try connection.number(DatabaseIdentity.findLogs) ?? 1
+            let others = OtherLogs(schema: session.schema, count: found % 100, wanted: count)
+            if found % 100 != count {
+                for statement in session.closeSchema {
+                    guard try connection.number(statement) == 1 else { throw others }
+                }
+                closed = session.openSchema
+                try DatabaseIdentity.beginLogs(count, on: connection)
+                found = try connection.number(DatabaseIdentity.findLogs) ?? count
             }
-            try DatabaseIdentity.setLogs(logs.count, on: connection)
-            // The claim of the session remains.
-            _ = try connection.number(session.endClaimOfAll)
+            guard try connection.number(session.keepLogs) == 1 else { throw others }
+            return found
         }
+        // Only after the commit, so that whoever comes in sees the new logs.
+        for statement in closed { _ = try connection.transaction { try $0.number(statement) } }
+        return found
     }
 }
 
@@ -96,7 +120,9 @@ public final class PostgresMaintenance: MaintenanceDatabase {
 
     public func read<T>(_ body: (any Connection) throws -> T) throws -> T { try reader.snapshot(body) }
 
-    public func countLogs() throws -> Int { try read { try $0.number(DatabaseIdentity.countLogs) ?? 1 } }
+    public func logs() throws -> [Int] {
+        DatabaseIdentity.logs(try read { try $0.number(DatabaseIdentity.findLogs) ?? 1 })
+    }
 
     public func write<T>(in log: Int, _ body: (any Connection) throws -> T) throws -> T {
         writer.record.keys = LogKeys(log)

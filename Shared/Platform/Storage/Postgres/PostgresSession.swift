@@ -15,34 +15,43 @@ final class PostgresSession {
     private let url: PostgresURL
     let schema: String
     private let claim: PostgresDatabase.Claim?
-    /// The number of logs that the schema has to have when a connection is made; nil for any. If another program has changed
-    /// it, this one must not write.
+    /// The logs that the schema has to have when a connection is made (`DatabaseIdentity.findLogs`); nil for any. While the
+    /// connection lasts, no program changes them.
     var requiredLogs: Int?
+    private let onOtherLogs: @Sendable () -> Void
+    /// The place of the log to which the connections write.
+    private var place = 0
     private let hasTimeLimit: Bool
     private let idleTimeoutMilliseconds: Int
     private var failure: (error: StorageError, pause: Duration, nextAttempt: ContinuousClock.Instant)?
 
     /// - Parameters:
     ///   - claim: the claim that each connection holds while it lasts; nil for none.
+    ///   - logs: `requiredLogs`.
     ///   - hasTimeLimit: false for statements that an operator waits for, however long they take.
     init(
-        _ url: PostgresURL, schema: String, claim: PostgresDatabase.Claim? = nil, hasTimeLimit: Bool = true,
-        configuration: DatabaseConfiguration = DatabaseConfiguration()
+        _ url: PostgresURL, schema: String, claim: PostgresDatabase.Claim? = nil, requiring logs: Int? = nil,
+        hasTimeLimit: Bool = true, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) {
         precondition(schema.utf8.allSatisfy { ($0 | 0x20) > 0x60 || (0x30...0x39).contains($0) }, "a service's name")
         self.url = url
         self.schema = schema
         self.claim = claim
+        requiredLogs = logs
         self.hasTimeLimit = hasTimeLimit
         idleTimeoutMilliseconds = configuration.idleTimeoutMilliseconds
+        onOtherLogs = configuration.onOtherLogs
     }
 
     /// The statement that takes the schema's lock, which one program at a time holds until its transaction ends. Those that
     /// write to one of several logs share it, and each log has a lock of its own.
     private(set) lazy var lock = "SELECT pg_advisory_xact_lock(\(key(0)))"
 
-    /// Has the connections write to one of several logs from now on.
-    func narrow(to log: Int) {
+    /// Has the connections write to one of several logs from now on, and claim that one.
+    ///
+    /// - Parameter place: the place of the log among all.
+    func narrow(to log: Int, at place: Int) {
+        self.place = place
         lock = "SELECT pg_advisory_xact_lock_shared(\(key(0))), pg_advisory_xact_lock(\(key(2, log)))"
     }
 
@@ -51,9 +60,12 @@ final class PostgresSession {
         "hashtextextended('parlor.\(schema)', \(kind + number << 8))"
     }
 
-    /// The statement that tries to be the only program that has the schema open.
-    var claimAll: String { "SELECT pg_try_advisory_lock(\(key(1)))::int" }
-    var endClaimOfAll: String { "SELECT pg_advisory_unlock(\(key(1)))::int" }
+    /// The statements that keep all other programs from the schema, and let them in again. Those of versions without
+    /// several logs have only the first lock.
+    var closeSchema: [String] { [key(1), key(3)].map { "SELECT pg_try_advisory_lock(\($0))::int" } }
+    var openSchema: [String] { [key(1), key(3)].map { "SELECT pg_advisory_unlock(\($0))::int" } }
+    /// The statement that keeps other programs from changing the logs while the connection lasts.
+    var keepLogs: String { "SELECT pg_try_advisory_lock_shared(\(key(3)))::int" }
 
     /// Connects. Blocks for at most `connectTimeout` for each address of the server, and for the lookup of
     /// its name.
@@ -115,22 +127,27 @@ final class PostgresSession {
     private func hold(_ handle: OpaquePointer) throws(StorageError) {
         guard let claim else { return }
         // A different key from that of `lock`, which is released with each transaction.
-        let statement = claim == .alone ? claimAll : "SELECT pg_try_advisory_lock_shared(\(key(1)))::int"
-        let result = PostgresResult(PQexec(handle, statement))
-        guard !result.isFailure else { throw result.error }
-        guard PostgresRow(result: result, row: 0).int(0) == 1 else {
+        let suffix = claim == .alone ? "" : "_shared"
+        guard try number("SELECT pg_try_advisory_lock\(suffix)(\(key(1, place)))::int", handle) == 1 else {
             throw .io("\(url): \(schema) is in use by another Parlor")
         }
     }
 
     private func requireLogs(_ handle: OpaquePointer) throws(StorageError) {
         guard let requiredLogs else { return }
-        let result = PostgresResult(PQexec(handle, DatabaseIdentity.countLogs))
-        guard !result.isFailure else { throw result.error }
-        let count = result.rows == 1 ? PostgresRow(result: result, row: 0).int(0) : 0
-        guard count == requiredLogs else {
-            throw .io("\(url): \(schema) has \(count) logs now, and this program was started with \(requiredLogs)")
+        guard try number(keepLogs, handle) == 1 else {
+            throw .io("\(url): another program changes the number of the logs of \(schema)")
         }
+        guard try number(DatabaseIdentity.findLogs, handle) == requiredLogs else {
+            onOtherLogs()
+            throw .io("\(url): another program has changed the number of the logs of \(schema)")
+        }
+    }
+
+    private func number(_ statement: String, _ handle: OpaquePointer) throws(StorageError) -> Int? {
+        let result = PostgresResult(PQexec(handle, statement))
+        guard !result.isFailure else { throw result.error }
+        return result.rows == 1 ? PostgresRow(result: result, row: 0).int(0) : nil
     }
 
     private func withCStrings<T>(_ texts: [String], _ body: ([UnsafePointer<CChar>?]) -> T) -> T {

@@ -43,7 +43,7 @@ public final class DatabaseFile: MaintenanceDatabase {
 
     public func read<T>(_ body: (any Connection) throws -> T) throws -> T { try reader.snapshot(body) }
 
-    public func countLogs() -> Int { 1 }
+    public func logs() -> [Int] { [0] }
 
     public func write<T>(in log: Int, _ body: (any Connection) throws -> T) throws -> T {
         let writer = try Self.connect(path, role: .writer)

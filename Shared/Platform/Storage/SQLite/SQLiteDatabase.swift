@@ -13,6 +13,7 @@ public final class SQLiteDatabase: ThreadedDatabase {
     }
 
     public let databaseID: String
+    public var logs: [Int] { [0] }
     let threads: DatabaseThreads<SQLiteConnection>
     /// The file that was opened; nil for a temporary one, which has no name.
     private let opened: (file: SQLiteFile, identity: SQLiteFile.Identity?)?

@@ -31,7 +31,10 @@ enum DatabaseIdentity {
             sql: "ALTER TABLE database_identity ADD COLUMN other_commits INTEGER NOT NULL DEFAULT 0"),
         Migration(
             version: 6, name: "several logs",
-            sql: "ALTER TABLE database_identity ADD COLUMN logs INTEGER NOT NULL DEFAULT 1"),
+            sql: """
+                ALTER TABLE database_identity ADD COLUMN logs INTEGER NOT NULL DEFAULT 1;
+                ALTER TABLE database_identity ADD COLUMN log_generation INTEGER NOT NULL DEFAULT 0
+                """),
     ]
 
     static func loadOrCreate(on connection: any Connection) throws -> String {
@@ -59,11 +62,16 @@ enum DatabaseIdentity {
         try connection.number("SELECT other_commits FROM database_identity")
     }
 
-    /// The SQL that returns the number of the event logs to which programs write.
-    static let countLogs = "SELECT logs FROM database_identity"
+    /// The SQL that returns the generation of the event logs to which programs write, times 100, and their count.
+    static let findLogs = "SELECT 100 * log_generation + logs FROM database_identity"
 
-    static func setLogs(_ count: Int, on connection: any Connection) throws(StorageError) {
-        try connection.execute("UPDATE database_identity SET logs = $1", binding: [.int(count)])
+    /// Returns the numbers of the logs (`Database.logs`).
+    static func logs(_ found: Int) -> [Int] { (0..<found % 100).map { found / 100 * 100 + $0 } }
+
+    /// Begins the next generation of logs.
+    static func beginLogs(_ count: Int, on connection: any Connection) throws(StorageError) {
+        try connection.execute(
+            "UPDATE database_identity SET logs = $1, log_generation = log_generation + 1", binding: [.int(count)])
     }
 
     /// Deletes the id, so that the database gets a new one when it is opened next.

@@ -19,6 +19,20 @@ extension DirectoryTests {
         }
     }
 
+    @Test("an announcement that lacks the head of one of its logs is refused")
+    func missingHeads() async throws {
+        try await run { directory in
+            try directory.start()
+            var manifest = Manifest(service: "chat", hasEventLog: true)
+            manifest.logLayout = LogLayout(generation: 1, count: 2)
+            try announce(manifest, on: Subject.announce(of: "chat"))
+            try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
+            #expect(try await announced.next() == "good")
+            #expect(directory.catalog.manifests.keys.sorted() == ["good"])
+            #expect(log.text.contains("it is malformed"))
+        }
+    }
+
     static let mistakes = [
         (#""limits":[{"name":"slow","counted":"calls","perPerson":2,"seconds":60}]"#, #""name":"slow""#),
         (#""routes":[{"method":"GET","path":"/x","subject":"lab.x","needsLogin":"yes","answer":"plain"}]"#, "/x"),
@@ -27,6 +41,7 @@ extension DirectoryTests {
             #""routes":[{"method":"GET","path":"/x","subject":"lab.x","needsLogin":true,"answer":"plain","limits":["sloww"]}]"#,
             "sloww"
         ), (#""contribution":{"subject":"lab.f","fields":[{"path":"badges.lab"}]}"#, "`contribution`"),
+        (#""logs":[100,102]"#, "`logs`"),
         (#""checks":[{"before":"chat.sendd","subject":"lab.c","deadline":500,"whenAway":"deny"}]"#, "chat.sendd"),
     ]
 

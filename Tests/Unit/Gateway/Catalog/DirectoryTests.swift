@@ -91,6 +91,39 @@ struct DirectoryTests {
         }
     }
 
+    @Test("the logs of a service that now has others are ended, and the others are followed", .timeLimit(.minutes(1)))
+    func otherLogs() async throws {
+        try await run(required: ["chat"]) { directory in
+            try directory.start()
+            let chat = try FakeService.start(manifest, on: bus)
+            #expect(try await followed.next() == "chat")
+            let two = LogLayout(generation: 1, count: 2)
+            for (before, layout) in [(LogLayout.single, two), (two, LogLayout(generation: 2, count: 3))] {
+                chat.spread(over: layout)
+                var ended: Set<String> = []
+                for _ in before.numbers { ended.insert(try await followed.next()) }
+                #expect(ended == Set(before.logs(of: "chat").map { "no longer \($0)" }))
+                var begun: Set<String> = []
+                for _ in layout.numbers { begun.insert(try await followed.next()) }
+                #expect(begun == Set(layout.logs(of: "chat").map(\.name)))
+                #expect(directory.catalog.logs == layout.logs(of: "chat"))
+            }
+        }
+    }
+
+    @Test("a service that is not required cannot have other logs again and again", .timeLimit(.minutes(1)))
+    func otherLogsAgain() async throws {
+        try await run { directory in
+            try directory.start()
+            let chat = try FakeService.start(manifest, on: bus)
+            #expect(try await followed.next() == "chat")
+            for generation in 1...3 { chat.spread(over: LogLayout(generation: generation, count: 1)) }
+            _ = try FakeService.start(Manifest(service: "other"), on: bus)
+            while try await announced.next() != "other" {}
+            #expect(directory.catalog.logs == [LogID("chat", 100)])
+        }
+    }
+
     @Test("a refused service gets a request with the reason", .timeLimit(.minutes(1)))
     func refusal() async throws {
         try await run { directory in

@@ -49,7 +49,9 @@ struct SyncCursorTests {
     func length(logs: Int) {
         var positions: [LogID: LogPosition] = [:]
         for service in ["accounts", "elements", "messaging", "rooms"] {
-            for logID in LogLayout(count: service == "messaging" ? logs : 1).logs(of: service) {
+            let isMessaging = service == "messaging"
+            let layout = isMessaging ? LogLayout(generation: 9, count: logs) : .single
+            for logID in layout.logs(of: service) {
                 positions[logID] = LogPosition(
                     databaseID: "3w5e11264sgsf3w5e11264sgsf", seq: 100_000_000, digest: (1 << 52) - 1)
             }

@@ -161,7 +161,7 @@ struct RecoveryTests {
     func severalLogs() async throws {
         let rooms = ["r", "s", "t", "u", "v", "w"]
         try await GatewayHarness.run { harness in
-            harness.chat.spread(over: LogLayout(count: 4))
+            harness.chat.spread(over: LogLayout(generation: 1, count: 4))
             let (first, _, _, cursor) = try await Self.connect(harness, since: "none")
             let send = { (name: String) in
                 for room in rooms {
@@ -183,11 +183,11 @@ struct RecoveryTests {
         "if a service has other logs, clients load everything once: their sockets close, and their cursors do not fit")
     func otherLogs() async throws {
         try await GatewayHarness.run { harness in
-            harness.chat.spread(over: LogLayout(count: 4))
+            harness.chat.spread(over: LogLayout(generation: 1, count: 4))
             let (client, _, _, cursor) = try await Self.connect(harness, since: "none")
             // It is written to the old logs, and published by nobody.
             _ = harness.chat.commit([Emission(to: .person("ada"), "lost", .emptyObject)])
-            harness.chat.spread(over: LogLayout(count: 8))
+            harness.chat.spread(over: LogLayout(generation: 2, count: 8))
             #expect(try await client.receive() == "closed")
             let (again, missed, isRecovered, next) = try await Self.connect(harness, since: cursor)
             #expect(!isRecovered && missed.isEmpty)
