@@ -83,7 +83,7 @@ public struct EventLogs: Sendable {
                 var page = try EventLog(database, log: query.log).page(for: query, to: userID, on: connection)
                 if query.limit == 0, numbers != [0] {
                     page.heads = try heads(on: connection)
-                    page.earlier = try EventLog.numbers(on: connection).filter { !numbers.contains($0) }
+                    page.earlier = try EventLog.numbers(before: numbers[0], on: connection)
                 }
                 return page
             }, completion: completion)

@@ -140,12 +140,13 @@ public struct EventLog: Sendable {
         return entries
     }
 
-    /// Returns the numbers of the logs that have entries, in order.
-    static func numbers(on connection: any Connection) throws -> [Int] {
+    /// Returns the numbers of the logs before this one that have entries, in order.
+    static func numbers(before log: Int, on connection: any Connection) throws -> [Int] {
         var numbers: [Int] = []
         var start = 0
         while let key = try connection.first(
-            "SELECT min(seq) FROM events WHERE seq > $1", start, body: { $0.intOrNil(0) }) ?? nil
+            "SELECT min(seq) FROM events WHERE seq > $1 AND seq < $2", start, LogKeys(log).start,
+            body: { $0.intOrNil(0) }) ?? nil
         {
             numbers.append(LogKeys.log(of: key))
             start = LogKeys(LogKeys.log(of: key)).end
@@ -287,7 +288,7 @@ extension EventLogs {
     func prune(olderThan time: Timestamp, at now: Timestamp) async throws -> Int {
         var count = 0
         for log in all { count += try await log.prune(olderThan: time, at: now) }
-        for number in try await database.read({ try EventLog.numbers(on: $0) }) where !numbers.contains(number) {
+        for number in try await database.read({ [numbers] in try EventLog.numbers(before: numbers[0], on: $0) }) {
             let old = EventLog(database, log: number)
             count += try await old.prune(olderThan: time, at: now, writingIn: numbers[0])
             count += try await database.write(in: numbers[0]) { connection in

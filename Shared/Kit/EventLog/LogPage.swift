@@ -137,6 +137,7 @@ public struct LogPage: Sendable {
             head: head, oldest: oldest, isKnown: isKnown, entries: entries, through: through,
             malformedCount: found.count - entries.count)
         heads = [Int: LogPosition](object)
+        guard heads != nil || object["heads"] == nil else { return nil }
         earlier = object["earlier"]?.list(of: \.log)?.sorted() ?? []
     }
 }

@@ -53,18 +53,23 @@ public final class LogPublisher: Sendable {
     private let service: String
     private let manifest: JSONValue
     private let logs: EventLogs
+    private let knowsLogs: Bool
     private let bus: any MessageBus
     private let log: Logger
     private let interval: Duration
     private let state: Mutex<State>
 
+    /// - Parameter knowsLogs: false if another program may have changed the number of logs. Then nothing is announced while
+    ///   the database cannot be read.
     /// - Parameter interval: how often the head of the log is read to find entries that were not published.
     public init(
-        _ manifest: Manifest, of logs: EventLogs, on bus: any MessageBus, log: Logger, every interval: Duration
+        _ manifest: Manifest, of logs: EventLogs, knowsLogs: Bool = true, on bus: any MessageBus, log: Logger,
+        every interval: Duration
     ) {
         service = manifest.service
         self.manifest = manifest.json
         self.logs = logs
+        self.knowsLogs = knowsLogs
         self.bus = bus
         self.log = log
         self.interval = interval
@@ -170,7 +175,7 @@ public final class LogPublisher: Sendable {
                     // Without its database the service cannot do anything. It announces the heads that it knows;
                     // followers get the rest when they ask.
                     log.warning("the head of the event log cannot be read", ["error": "\(error)"])
-                    announce(state.withLock { $0.logs }.mapValues(\.position))
+                    if knowsLogs { announce(state.withLock { $0.logs }.mapValues(\.position)) }
                 }
             } while isWantedAgain()
         }

@@ -34,7 +34,8 @@ struct SeveralLogsTests {
             let entry = state.withLock { state in
                 let log = state.layout.number(ofRoom: room)
                 let entry = LogEntry(
-                    log: log, seq: (state.entries[log]?.count ?? 0) + 1, at: Timestamp(milliseconds: 1), roomID: room,
+                    log: log, seq: (state.entries[log]?.last?.seq ?? 0) + 1, at: Timestamp(milliseconds: 1),
+                    roomID: room,
                     participants: [], emissionsJSON: .emptyArray)
                 state.entries[log, default: []].append(entry)
                 return entry
@@ -49,14 +50,20 @@ struct SeveralLogsTests {
             try bus.publish(Subject.announce(of: "notes"), JSONValue.emptyObject)
         }
 
+        func prune(before seq: Int, in log: Int) {
+            state.withLock { $0.entries[log]?.removeAll { $0.seq < seq } }
+        }
+
         private func answer(_ request: BusRequest) {
             let (log, since) = (request.data["log"]?.int ?? 0, request.data["since"]?.int ?? 0)
             let state = state.withLock { $0 }
             func head(_ log: Int) -> LogPosition { LogPosition(after: state.entries[log]?.last, in: "notes") }
             let limit = request.data["limit"]?.int ?? 500
-            let entries = (state.entries[log] ?? []).filter { $0.seq > since }.prefix(limit)
+            let all = state.entries[log] ?? []
+            let entries = all.filter { $0.seq > since }.prefix(limit)
             var page = LogPage(
-                head: head(log), oldest: 1, isKnown: true, entries: Array(entries), through: entries.last?.seq ?? since)
+                head: head(log), oldest: all.first?.seq ?? 1, isKnown: since == 0 || all.contains { $0.seq == since },
+                entries: Array(entries), through: entries.last?.seq ?? since)
             if state.layout != .single {
                 page.heads = Dictionary(uniqueKeysWithValues: state.layout.numbers.map { ($0, head($0)) })
                 page.earlier = state.entries.keys.filter { !state.layout.numbers.contains($0) }.sorted()
@@ -95,14 +102,35 @@ struct SeveralLogsTests {
         }
     }
 
+    @Test("if entries of an old log were deleted before they were read, the consumer begins again, with each new log")
+    func lossyChange() async throws {
+        try await run(.single) { owner, consumer, follower, context in
+            try owner.write("room")
+            await consumer.taken.first(1)
+            await follower.stop()
+            for _ in 0..<5 { try owner.write("room", isPublished: false) }
+            owner.prune(before: 5, in: 0)
+            try owner.spread(over: LogLayout(generation: 1, count: 4))
+            let later = DurableFollower("notes", for: IndexService.self, context, pace: .zero, consumer)
+            try later.start()
+            #expect(await consumer.begins.first(5) == [.first] + [BeginReason](repeating: .pruned, count: 4))
+            #expect(consumer.taken.items == [1, 5, 6].map { "0 room \($0)" })
+            try owner.write("room")
+            await consumer.taken.first(4)
+            await later.stop()
+        }
+    }
+
     @Test("of two instances that find other logs at once, each entry is taken once, and neither begins again")
     func changeSideBySide() async throws {
         try await run(.single) { owner, consumer, _, context in
             let other = Consumer()
             let second = DurableFollower("notes", for: IndexService.self, context, pace: .zero, other)
             try second.start()
-            for _ in 0..<50 { try owner.write("room", isPublished: false) }
-            try owner.spread(over: LogLayout(generation: 1, count: 4))
+            for _ in 0..<40 { try owner.write("room", isPublished: false) }
+            owner.spreadUnnoticed(over: LogLayout(generation: 1, count: 2))
+            for _ in 0..<10 { try owner.write("room", isPublished: false) }
+            try owner.spread(over: LogLayout(generation: 2, count: 4))
             for _ in 0..<50 { try owner.write("room") }
             func taken() -> [String] { consumer.taken.items + other.taken.items }
             while taken().count < 100 { await Task.yield() }

@@ -122,9 +122,9 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     public func beginIfNew(_ context: BusContext) async throws {
         let readers = running.withLock { running in running.logs.map { running.readers[$0] } }
         if !readers.isEmpty, readers.allSatisfy({ $0?.isBegun ?? false }) { return }
-        // A database that has positions has all: those of new logs replace the old ones together (`leave`).
         let stored = try await database.read { [owner] in try LogPositionsStore($0).positions(ofService: owner) }
-        guard stored.isEmpty else { return }
+        // Of the first generation there is one log.
+        if stored.keys.elementsEqual([LogID(owner)]) { return }
         let page = try await head(context)
         let logs = logs(page)
         for logID in logs { try await reader(of: logID).beginIfNew(context, logID.number == 0 ? page : nil) }
@@ -149,7 +149,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
             do {
                 let head = try await head(nil)
                 let logs = logs(head)
-                try await leaveOldLogs(for: logs, earlier: head.earlier.map { LogID(owner, $0) })
+                try await leaveOldLogs(for: logs, head)
                 await end(Set(running.withLock { $0.reading.keys }).subtracting(logs))
                 for logID in logs { try read(logID) }
                 running.withLock { $0.logs = logs }
@@ -181,10 +181,23 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         let subscription = try bus.subscribe(Subject.log(of: logID), queue: service) { _ in reader.wake() }
         let isStopped = running.withLock { running in
             guard !running.isStopped else { return true }
-            running.reading[logID] = (subscription, Task(executorPreference: running.executor) { await reader.run() })
+            let task = Task(executorPreference: running.executor) {
+                await reader.run()
+                if !Task.isCancelled { self.noteLeft(logID) }
+            }
+            running.reading[logID] = (subscription, task)
             return false
         }
         if isStopped { subscription.cancel() }
+    }
+
+    /// Notes that another instance has left a log: this one looks for the new ones.
+    private func noteLeft(_ logID: LogID) {
+        running.withLock { running in
+            running.reading.removeValue(forKey: logID)?.subscription.cancel()
+            running.readers[logID] = nil
+        }
+        announced.signal()
     }
 
     private func end(_ logs: Set<LogID>) async {
@@ -206,42 +219,59 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
 
     /// Reads the logs to their ends to which the owner no longer writes, in the order of their generations. Then the new ones
     /// are followed from their beginnings, as what came before is in the old ones.
-    private func leaveOldLogs(for logs: [LogID], earlier: [LogID]) async throws {
+    private func leaveOldLogs(for logs: [LogID], _ head: LogPage) async throws {
         let stored = try await database.read { [owner] in try LogPositionsStore($0).positions(ofService: owner) }
         guard let first = stored.keys.min(), !logs.contains(first) else { return }
+        let isSameDatabase = stored.values.allSatisfy { $0.databaseID == head.head.databaseID }
+        guard !isSameDatabase || logs.allSatisfy({ $0 > first }) else {
+            // The reply of an instance that does not know the new logs yet.
+            throw ServiceError.unavailable(owner.capitalizedName)
+        }
         await end(Set(stored.keys))
         // Those of generations in between were never followed.
-        let old = Set(earlier.filter { $0 > first }).union(stored.keys)
-        for logID in old.sorted() where try await !leave(logID, at: stored[logID]) { return }
-        var beginnings: [LogID: LogPosition] = [:]
-        for logID in logs { beginnings[logID] = try await followed(logID).beginning }
+        let between = head.earlier.map { LogID(owner, $0) }.filter { $0 > first }
+        let old = Set(between).union(stored.keys).subtracting(logs).sorted()
+        var isLossy = false
+        for logID in old {
+            var start = stored[logID]
+            if start == nil { start = try await beginning(of: logID, after: first) }
+            guard let start else { return }
+            switch try await makeReader(logID, running.withLock { $0.executor }).drain(from: start) {
+            case .whole: break
+            case .lossy: isLossy = true
+            case .gone where isSameDatabase: return
+            // The new logs are then followed as at first.
+            case .gone: return try await replace(Array(stored.keys), with: [:])
+            }
+        }
         log.info("the logs of a service have changed", ["service": owner, "logs": logs.count])
-        try await database.write(in: database.logs[0]) { [beginnings] in
-            try LogPositionsStore($0).replace(Array(old), with: beginnings)
+        var beginnings: [LogID: LogPosition] = [:]
+        for logID in logs {
+            let new = try await followed(logID)
+            beginnings[logID] = new.beginning
+            isLossy = isLossy || !new.isWhole
+        }
+        if isLossy {
+            for logID in logs { try await reader(of: logID).begin(.pruned, after: nil) }
+            beginnings = [:]
+        }
+        try await replace(old, with: beginnings)
+    }
+
+    /// Begins to follow a log of an earlier generation.
+    ///
+    /// - Returns: nil if another instance has left the logs of the first stored one.
+    private func beginning(of logID: LogID, after first: LogID) async throws -> LogPosition? {
+        let beginning = try await followed(logID).beginning
+        return try await database.write(in: database.logs[0]) { connection in
+            let store = LogPositionsStore(connection)
+            guard try store.position(in: first) != nil else { return nil }
+            return try store.begin(logID, at: beginning, after: nil)
         }
     }
 
-    /// - Parameter position: the stored position; nil for a log that was never followed.
-    /// - Returns: false if another instance has left the old logs, or if they are gone with the owner's database. The new
-    ///   ones are then followed as at first.
-    private func leave(_ logID: LogID, at position: LogPosition?) async throws -> Bool {
-        let reader = makeReader(logID, running.withLock { $0.executor })
-        let start = if let position { position } else { try await followed(logID).beginning }
-        if position == nil {
-            try await database.write(in: database.logs[0]) {
-                _ = try LogPositionsStore($0).begin(logID, at: start, after: nil)
-            }
-        }
-        if try await reader.drain(from: start) { return true }
-        let isGone = try await followed(logID).head.databaseID != start.databaseID
-        if isGone {
-            log.warning("the logs of a service are in another database", ["service": owner])
-            try await database.write(in: database.logs[0]) { [owner] in
-                let store = LogPositionsStore($0)
-                try store.replace(Array(store.positions(ofService: owner).keys), with: [:])
-            }
-        }
-        return false
+    private func replace(_ old: [LogID], with positions: [LogID: LogPosition]) async throws {
+        try await database.write(in: database.logs[0]) { try LogPositionsStore($0).replace(old, with: positions) }
     }
 
     private func followed(_ logID: LogID) async throws -> FollowedLog {

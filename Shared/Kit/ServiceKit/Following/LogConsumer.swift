@@ -36,7 +36,7 @@ public protocol LogConsumer: Sendable {
     /// is called before and after the head is read. Entries are skipped only if it returns false both times.
     func wantsEntries() async throws -> Bool
 
-    /// Returns false if `take` would change nothing. The position is then stored at intervals only, and after a crash
+    /// Returns false if `take` would change nothing. It may be asked while `begin` reads a snapshot for another log. The position is then stored at intervals only, and after a crash
     /// the same entries are read again.
     func needsWrite(for entries: [LogEntry]) async throws -> Bool
 }

@@ -62,7 +62,7 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
         hasPosition.store(true, ordering: .releasing)
     }
 
-    /// Reads the log until the task is cancelled.
+    /// Reads the log until the task is cancelled, or another instance has left the log.
     func run() async {
         var position: LogPosition?
         var storedAt = ContinuousClock.now
@@ -77,6 +77,8 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
                     storedAt = .now
                 }
                 if failure.end() { log.info("a log is followed again", ["log": logID.name]) }
+            } catch FollowingError.noPosition where isBegun {
+                return
             } catch {
                 // Unless the error is from the log's owner, the position in memory may be the cause. The next step then
                 // reads the stored position.
@@ -101,7 +103,12 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
     package func step(
         from known: LogPosition?, after pagesBehind: Int = 0
     ) async throws -> (LogPosition, isBehind: Bool) {
-        guard let position = try await position(known) else { return (try await begin(.first, after: nil), true) }
+        guard let position = try await position(known) else {
+            // It was there: another instance has left the log.
+            guard !isBegun else { throw FollowingError.noPosition }
+            return (try await begin(.first, after: nil), true)
+        }
+        hasPosition.store(true, ordering: .releasing)
         if pagesBehind == 0, let head = try await headIfNothingMatters(), head.databaseID == position.databaseID,
             head.seq >= position.seq
         {
@@ -143,27 +150,37 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
         return position.seq + 1 >= page.oldest ? nil : .pruned
     }
 
-    /// Reads the log of an earlier generation to its end. Nobody writes to it any more. Entries that were deleted are passed
-    /// over.
-    ///
-    /// - Returns: false if another instance has left the log meanwhile, or if the log is not in the owner's database.
-    func drain(from start: LogPosition) async throws -> Bool {
-        var (position, pages) = (start, 0)
+    /// How the reading of a log of an earlier generation ends.
+    enum Drained {
+        case whole
+        /// Entries were deleted before they were read.
+        case lossy
+        /// Another instance has left the log meanwhile, or the owner has another database.
+        case gone
+    }
+
+    /// Reads the log of an earlier generation to its end. Nobody writes to it any more.
+    func drain(from start: LogPosition) async throws -> Drained {
+        var (position, pages, isLossy) = (start, 0, false)
         while true {
             try Task.checkCancellation()
             let limit = FollowerLimits.pageSize(after: pages)
             var page = try await page(after: position, limit: limit)
             if Self.reasonToBegin(position, page) == .pruned {
+                isLossy = true
                 let oldest = LogPosition(databaseID: position.databaseID, seq: page.oldest - 1, digest: 0)
                 page = try await self.page(after: oldest, limit: limit)
             }
-            guard page.head.databaseID == position.databaseID else { return false }
-            guard let last = page.entries.last else { return true }
+            guard page.head.databaseID == position.databaseID else { return .gone }
+            guard let last = page.entries.last else {
+                // The newest entry is deleted only with its whole log.
+                return isLossy || page.head.seq < start.seq ? .lossy : .whole
+            }
             position = LogPosition(after: last, in: position.databaseID)
             do {
                 _ = try await write(page.entries, upTo: position)
             } catch FollowingError.noPosition {
-                return false
+                return .gone
             }
             pages += 1
         }
@@ -195,7 +212,8 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
     }
 
     /// - Parameter context: the context of the request that this is done for; nil for the follower's own request.
-    private func begin(
+    @discardableResult
+    func begin(
         _ reason: BeginReason, after known: LogPosition?, _ context: BusContext? = nil, _ head: LogPage? = nil
     ) async throws -> LogPosition {
         let task = beginning.withLock { beginning in
@@ -213,6 +231,7 @@ package final class LogReader<Consumer: LogConsumer>: Sendable {
     private func beginAlone(
         _ reason: BeginReason, after known: LogPosition?, _ context: BusContext?, _ knownHead: LogPage?
     ) async throws -> LogPosition {
+        try Task.checkCancellation()
         // An earlier call, or another instance, may have begun meanwhile.
         if let stored = try await position(nil), LogPositionsStore.hasMoved(stored, from: known) { return stored }
         let page = if let knownHead { knownHead } else { try await head(context) }

@@ -77,7 +77,7 @@ enum DatabaseLocation: CustomStringConvertible {
             return (database, lock)
         case .schema(let schema, let url):
             var failure = RepeatedFailure()
-            let end = ContinuousClock.now + Self.maxWaitForLogs
+            var end: ContinuousClock.Instant?
             while true {
                 do {
                     let database = try await workers.run {
@@ -87,11 +87,13 @@ enum DatabaseLocation: CustomStringConvertible {
                     }
                     return (database, nil)
                 } catch let error as StorageError where error.isRetryable {
+                    end = nil
                     if failure.note("\(error)") {
                         log.warning("waiting for the database", ["database": "\(self)", "reason": "\(error)"])
                     }
                 } catch let error as PostgresDatabase.OtherLogs {
-                    guard ContinuousClock.now < end else { throw error }
+                    guard ContinuousClock.now < end ?? .now + .seconds(1) else { throw error }
+                    end = end ?? .now + Self.maxWaitForLogs
                 }
                 // Not always the same, as programs that start together are in each other's way.
                 try await Task.sleep(for: Self.pause * Double.random(in: 0.5...1.5))

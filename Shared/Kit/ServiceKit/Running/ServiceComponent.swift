@@ -4,6 +4,7 @@ import ParlorMessageBus
 import ParlorReactor
 import ParlorStorage
 import ParlorWorkers
+import Synchronization
 
 extension ComponentFactory {
     /// Returns the factory of a service on the node's bus, with a database of its own.
@@ -16,6 +17,13 @@ extension ComponentFactory {
             try await ServiceComponent.start(type, in: node)
         }
     }
+}
+
+/// Says which of several calls is the first.
+private final class Once: Sendable {
+    private let isOver = Atomic(false)
+
+    func isFirst() -> Bool { !isOver.exchange(true, ordering: .relaxed) }
 }
 
 /// A service as a part of a program.
@@ -45,7 +53,10 @@ struct ServiceComponent: Component {
             storage.logCount = node.configuration[.logs]
             try location.requireRoom(forLogs: storage.logCount)
         }
+        let isEnding = Once()
         storage.onOtherLogs = {
+            // A second signal would end it at once.
+            guard isEnding.isFirst() else { return }
             log.error("another program has changed the number of logs: this one ends")
             kill(getpid(), SIGTERM)
         }

@@ -48,7 +48,9 @@ public final class ServiceHost: Sendable {
             fatalError("\(name) registers with `onRoom`, so its `peer` has to request \(Subject.membership)")
         }
         let logs = EventLogs(context.database)
-        publisher = LogPublisher(table.manifest, of: logs, on: context.bus, log: context.log, every: interval)
+        publisher = LogPublisher(
+            table.manifest, of: logs, knowsLogs: !type(of: service).mayHaveSeveralLogs, on: context.bus,
+            log: context.log, every: interval)
         pruning = LogPruning(logs, clock: context.clock, log: context.log)
         let labels: KeyValuePairs = ["service": name]
         requests = context.metrics.counter(

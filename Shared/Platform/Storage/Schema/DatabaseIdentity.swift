@@ -41,7 +41,10 @@ enum DatabaseIdentity {
         if let id = try load(on: connection) { return id }
         let id =
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
-        try connection.execute("INSERT INTO database_identity (id) VALUES ($1)", id)
+        // After a restore, too, no number of a log is used again.
+        let last = try connection.number("SELECT coalesce(max(seq), 0) FROM events") ?? 0
+        try connection.execute(
+            "INSERT INTO database_identity (id, log_generation) VALUES ($1, $2)", id, LogKeys.log(of: last) / 100)
         return id
     }
 
