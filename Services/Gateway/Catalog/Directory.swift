@@ -194,7 +194,7 @@ package final class Directory: Sendable {
             announcements.noteTooMany(Self.maxServices, name)
             return false
         }
-        guard mayHaveLogs(of: manifest) else {
+        guard noteLogs(of: manifest) else {
             noteRefused(name, "its logs are others again within \(LogFollowers.restartInterval)")
             return false
         }
@@ -226,9 +226,11 @@ package final class Directory: Sendable {
         return true
     }
 
-    /// Returns false if a service that is not required has changed its logs a short time ago: each change closes clients'
-    /// sockets, which no such service may do at will.
-    private func mayHaveLogs(of manifest: Manifest) -> Bool {
+    /// Notes the logs of a service.
+    ///
+    /// - Returns: false if it is not required and has had other logs a short time ago: each change closes clients' sockets,
+    ///   which no such service may do at will.
+    private func noteLogs(of manifest: Manifest) -> Bool {
         state.withLock { state in
             let name = manifest.service
             guard manifest.hasEventLog, !state.catalog.isRequired(name) else { return true }

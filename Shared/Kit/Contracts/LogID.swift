@@ -1,4 +1,4 @@
-/// An event log: its service, and its number there (`LogLayout`), which is 0 for the only log of nearly all.
+/// An event log: its service, and its number there (`LogLayout`), which is 0 for nearly all services' only log.
 public struct LogID: Sendable, Hashable {
     public let service: String
     public let number: Int
@@ -42,9 +42,9 @@ extension LogID: ExpressibleByStringLiteral {
 /// How a service spreads its rooms over event logs. A room has one log, so its entries have one order. Commits to different
 /// logs do not wait for each other.
 ///
-/// If an operator changes their number, the logs of the next generation begin. No number of a log is ever used again.
+/// If an operator changes how many there are, a new generation of logs begins. No log's number is used again.
 public struct LogLayout: Sendable, Hashable {
-    /// The only log of a service whose number of logs was never changed.
+    /// The only log of a service that never had another number of them.
     public static let single = LogLayout(generation: 0, count: 1)
     /// The number of logs that a service may have.
     public static let range = 1...16
@@ -79,15 +79,6 @@ public struct LogLayout: Sendable, Hashable {
 
     /// Returns the generation of a log, and its place among those of its layout, from 0.
     public static func place(of number: Int) -> (generation: Int, index: Int) { (number / 100, number % 100) }
-
-    /// Returns the number of a room's log. SERVICE-PROTOCOL.md has vectors.
-    public func number(ofRoom id: String) -> Int {
-        guard count > 1 else { return 100 * generation }
-        // FNV-1a, folded, as its low and its high bits are each even only for some texts.
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in id.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return 100 * generation + Int((hash ^ hash >> 32) % UInt64(count))
-    }
 
     public func logs(of service: String) -> [LogID] { numbers.map { LogID(service, $0) } }
 }

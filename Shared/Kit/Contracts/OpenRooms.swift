@@ -16,7 +16,7 @@ public struct OpenRoomsRequest: Sendable, Equatable {
     /// The limit of sockets in a reply, for one person in one room on one event loop.
     public static let maxSockets = 16
 
-    /// The log of the service, or one of them: of each room that of its entries is meant.
+    /// Any log of the service. For each room, the log with its entries counts.
     public let log: LogID
     public let members: [Member]
 

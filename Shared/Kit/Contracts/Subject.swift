@@ -30,7 +30,7 @@ public enum Subject {
     public static func log(of log: LogID) -> String {
         log.number == 0 ? "\(log.service).log" : "\(log.service).log.\(log.number)"
     }
-    /// Returns the pattern of the subjects of a service's other logs than its only one.
+    /// Returns the pattern of the subjects of a service's logs, without that of the log with the number 0.
     public static func logs(of service: String) -> String { "\(service).log.>" }
     /// Returns the subject of requests for a page of one of the service's logs: a `LogQuery`, answered with a `LogPage`.
     public static func logPage(of log: LogID) -> String { "\(log.service).events" }

@@ -96,8 +96,8 @@ extension Connection {
     /// The number of the log to which the transaction's entries belong (`Database.write`).
     public var log: Int { record.keys.log }
 
-    /// Returns the number of the last entry of the transaction's log: the last that this transaction has reported, or else the last
-    /// in the table. No other transaction can take a number meanwhile.
+    /// Returns the number of the last entry of the transaction's log: the last that this transaction has reported, or else
+    /// the last in the table. No other transaction can take a number meanwhile.
     public func lastSeq() throws(StorageError) -> Int {
         if let last = record.events.last { return last.seq }
         if let head = record.head { return head }

@@ -47,7 +47,7 @@ enum DatabaseLocation: CustomStringConvertible {
     }
 
     /// - Throws: `ConfigurationError` if the database cannot have so many logs.
-    func requireRoom(forLogs logs: Int) throws(ConfigurationError) {
+    func requireSupport(ofLogs logs: Int) throws(ConfigurationError) {
         if logs > 1, case .file = self {
             throw .malformed(
                 "LOGS (--logs) has to be 1 with SQLite, which writes one transaction at a time, and is \(logs)")

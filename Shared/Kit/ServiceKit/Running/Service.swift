@@ -59,10 +59,10 @@ extension Service {
     public func start(on loop: EventLoop) throws {}
     public func stop() async {}
 
-    /// The service's event log, if it has one.
+    /// The service's event log, if it has only this one.
     public static var logID: LogID { LogID(name) }
 
-    /// Returns the position of an entry of its one log, for a reply.
+    /// Returns the position of an entry of its only log, for a reply.
     public static func position(_ seq: Int) -> EntryPosition { EntryPosition(log: logID, seq: seq) }
 
     var requests: RequestTable {

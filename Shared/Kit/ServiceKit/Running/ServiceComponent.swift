@@ -51,7 +51,7 @@ struct ServiceComponent: Component {
         storage.crashPoint = node.configuration[.crashAt]
         if type.mayHaveSeveralLogs {
             storage.logCount = node.configuration[.logs]
-            try location.requireRoom(forLogs: storage.logCount)
+            try location.requireSupport(ofLogs: storage.logCount)
         }
         let isEnding = Once()
         storage.onOtherLogs = {

@@ -74,8 +74,8 @@ public final class PostgresDatabase: ThreadedDatabase {
         var closed: [String] = []
         let found = try connection.transaction { connection in
             var found = try connection.number(DatabaseIdentity.findLogs) ?? 1
-            let others = OtherLogs(schema: session.schema, count: found % 100, wanted: count)
-            if found % 100 != count {
+            let others = OtherLogs(schema: session.schema, count: DatabaseIdentity.countLogs(found), wanted: count)
+            if DatabaseIdentity.countLogs(found) != count {
                 for statement in session.closeSchema {
                     guard try connection.number(statement) == 1 else { throw others }
                 }

@@ -44,7 +44,8 @@ enum DatabaseIdentity {
         // After a restore, too, no number of a log is used again.
         let last = try connection.number("SELECT coalesce(max(seq), 0) FROM events") ?? 0
         try connection.execute(
-            "INSERT INTO database_identity (id, log_generation) VALUES ($1, $2)", id, LogKeys.log(of: last) / 100)
+            "INSERT INTO database_identity (id, log_generation) VALUES ($1, $2)", id,
+            LogKeys.log(of: last) / numbersOfGeneration)
         return id
     }
 
@@ -65,11 +66,18 @@ enum DatabaseIdentity {
         try connection.number("SELECT other_commits FROM database_identity")
     }
 
-    /// The SQL that returns the generation of the event logs to which programs write, times 100, and their count.
-    static let findLogs = "SELECT 100 * log_generation + logs FROM database_identity"
+    /// The SQL that returns the first number of the event logs to which programs write, plus their count.
+    static let findLogs = "SELECT \(numbersOfGeneration) * log_generation + logs FROM database_identity"
+    /// How many numbers of logs each generation has, as in `LogLayout`.
+    private static let numbersOfGeneration = 100
 
     /// Returns the numbers of the logs (`Database.logs`).
-    static func logs(_ found: Int) -> [Int] { (0..<found % 100).map { found / 100 * 100 + $0 } }
+    static func logs(_ found: Int) -> [Int] {
+        let count = countLogs(found)
+        return (0..<count).map { found - count + $0 }
+    }
+
+    static func countLogs(_ found: Int) -> Int { found % numbersOfGeneration }
 
     /// Begins the next generation of logs.
     static func beginLogs(_ count: Int, on connection: any Connection) throws(StorageError) {
