@@ -1,4 +1,4 @@
-"""The base of a Parlor service in Python: the bus, an event log of its own, and a position in another's.
+"""The base of a Parlor service in Python: the bus, an event log of its own, and a position in another service's logs.
 
 Copy it beside a service of your own. Examples/dice.py is one; Services/SERVICE-PROTOCOL.md has each line that is sent.
 
@@ -96,7 +96,7 @@ class Service:
         with self.db:
             self.prune(self.now())
         self.made = []  # entries that are not published yet
-        self.followed, self.behind, self.pinged, self.failure = -1, False, False, ""
+        self.followed, self.behind, self.pinged, self.failure = {}, False, False, ""
         self.numbers = itertools.count(1)
         # When each method that is marked with `every` is called next, in the time of time.monotonic().
         self.due = dict.fromkeys((name for name in dir(self) if hasattr(getattr(type(self), name, None), "seconds")), 0.0)
@@ -107,16 +107,16 @@ class Service:
         """Returns the reply to `NAME.kind`. Raises Refused. `data` has what a client sent: of any type, or missing."""
 
     def take(self, entry: dict):
-        """Handles an entry of the followed log, in the transaction that moves the position: each once, in order.
+        """Handles an entry of the followed log, in the transaction that moves the position: each once, a room's in order.
         If it raises, nothing of it is stored, and the entry comes again and again. So split what `emit` might refuse."""
 
-    def missed(self) -> dict | None:
+    def missed(self) -> bool | None:
         """Called if entries of the followed log are lost. Either the service was down for more than a day, or the log
         was replaced, or the service begins at the oldest entry and that is not the log's first. A service that deletes
         its data because of facts in that log asks here what still exists. One that needs the content of lost entries
         returns `snapshot()`, which calls `keep` for everything.
-        Returns the position after which to take entries. If it returns None, the service takes the entries that are
-        kept. In a log that replaced another one, it then takes only those to come."""
+        If it returns nothing, the service takes the entries that are kept. In a log that replaced another one, it then
+        takes only those to come."""
 
     def keep(self, item: dict):
         """Handles one thing that the followed service has, in the transaction that moves on in the snapshot. The entry
@@ -221,54 +221,101 @@ class Service:
             raise Refused.by_another(error)
         return line["data"]
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> bool:
         """What `missed` returns to have `keep` called for all that the followed service has. The entries that have
         all changes since the beginning of that follow. Until then the service answers with what it has so far."""
-        return {"first": None, "question": {}}
+        return True
 
     def follow(self) -> bool:
-        """Handles a page of the other log, or of its owner's snapshot. An entry on the bus is only a signal: entries
+        """Handles a page of each followed log, or of their owner's snapshot. An entry on the bus is only a signal: entries
         are requested from the stored position on, so each is handled once. Returns true if there is more."""
         place = json.loads(self.db.execute("SELECT place FROM own").fetchone()[0])
-        more = self.follow_snapshot(place) if place and "question" in place else self.follow_log(place)
+        if place and "after" not in place:  # a version before stored the position in the only log
+            place = {"after": {"0": {"databaseId": None, "seq": 0, "digest": None, **place}}}
+        found = self.ask(f"{self.follows}.events", {"limit": 0})
+        # The owner may spread its rooms over several logs. A log belongs to a generation: the hundreds of its number.
+        heads = {str(head.pop("log", 0)): head for head in found.get("heads", [found["head"]])}
+        numbers = sorted([*found.get("earlier", []), *map(int, heads)])
+        if not place and self.begins == "end":
+            place = {"after": heads}
+            with self.db:
+                self.go_to(place)
+        if not place:
+            more = self.follow_next(-1, heads, numbers)
+        elif "cursor" in place:
+            more = self.follow_snapshot(place, heads)
+        else:
+            more = self.follow_logs(place, heads, numbers)
         self.publish()
         return more
 
-    def follow_log(self, place: dict | None) -> bool:
-        if not place and self.begins == "oldest":
-            place = {**self.ask(f"{self.follows}.events", {"limit": 0})["head"], "seq": 0, "digest": 0}
-        query = {"since": place["seq"], "digest": place["digest"]} if place else {"limit": 0}
-        found = self.ask(f"{self.follows}.events", query)
+    def follow_logs(self, place: dict, heads: dict, numbers: list[int]) -> bool:
+        more = False
+        for log in list(place["after"]):
+            if place["after"].get(log) != heads.get(log) and "cursor" not in place:
+                more |= self.follow_log(log, place, heads)
+        after = place["after"]
+        if not more and after.keys() != heads.keys():
+            return self.follow_next(int(max(after)) // 100, heads, numbers)
+        if not more:
+            self.followed = {int(log): position["seq"] for log, position in after.items()}
+        return more
+
+    def follow_log(self, log: str, place: dict, heads: dict) -> bool:
+        position = place["after"][log]
+        query = {"since": position["seq"], "digest": position["digest"]}
+        found = self.ask(f"{self.follows}.events", query if log == "0" else {"log": int(log), **query})
         end = found["head"]
-        known = found["isKnown"] or bool(place) and place["seq"] < found["oldest"]  # a pruned entry is no sign of another log
-        same = place and place["databaseId"] == end["databaseId"] and known
+        known = found["isKnown"] or position["seq"] < found["oldest"]  # a pruned entry is no sign of another log
+        replaced = position["databaseId"] != end["databaseId"]
+        same = known and not replaced
         whole = not same or found["through"] >= end["seq"]
         with self.db:
-            from_there = None
-            if place and (not same or place["seq"] + 1 < found["oldest"]):
-                from_there = self.missed()
-                if from_there and from_there.get("databaseId", end["databaseId"]) != end["databaseId"]:
-                    raise ValueError("the log was replaced meanwhile")
-            for entry in found["entries"] if same and not from_there else []:
+            if (not same or position["seq"] + 1 < found["oldest"]) and self.lost(place, heads):
+                return True
+            for entry in found["entries"] if same else []:
                 self.take(entry)
             # Only the digest of the log's head is known. Without a digest, a replaced log is not noticed.
-            self.go_to(from_there or (end if whole else {**end, "seq": found["through"], "digest": None}))
-        if whole and not from_there:
-            self.followed = end["seq"]
-            return False
+            place["after"][log] = end if whole else {**end, "seq": found["through"], "digest": None}
+            if replaced:  # and with it all logs of that database
+                place["after"] = heads
+            self.go_to(place)
+        return not whole
+
+    def follow_next(self, generation: int, heads: dict, numbers: list[int]) -> bool:
+        """Follows the logs after a generation of them, which is read to its end, from their beginning."""
+        later = [number for number in numbers if number // 100 > generation]
+        if not later:  # the reply is of an instance that still writes to the logs before
+            raise Refused("service_unavailable", "Try again in a moment.")
+        name = next(iter(heads.values()))["databaseId"]
+        next_ones = [number for number in later if number // 100 == later[0] // 100]
+        place = {"after": {str(number): {"databaseId": name, "seq": 0, "digest": 0} for number in next_ones}}
+        with self.db:
+            # If a generation is deleted completely, so are its entries.
+            if later[0] // 100 == generation + 1 or not self.lost(place, heads):
+                self.go_to(place)
         return True
 
-    def follow_snapshot(self, place: dict) -> bool:
-        reply = self.reply_of(f"{self.follows}.snapshot", place["question"])
-        position, more = reply["data"]["position"], reply.get("page")
-        first = place["first"] or position
+    def lost(self, place: dict, heads: dict) -> bool:
+        """Tells the service that entries are lost. Returns whether it reads a snapshot, whose changes are after the heads."""
+        if self.missed():
+            place.update(after=heads, cursor=None)
+            self.go_to(place)
+        return "cursor" in place
+
+    def follow_snapshot(self, place: dict, heads: dict) -> bool:
+        reply = self.reply_of(f"{self.follows}.snapshot", {"cursor": place["cursor"]} if place["cursor"] else {})
+        name = next(iter(place["after"].values()))["databaseId"]
         with self.db:
-            if position["databaseId"] != first["databaseId"]:  # the log was replaced meanwhile
-                self.go_to(self.missed() or position)
+            if reply["data"]["position"]["databaseId"] != name:  # the log was replaced meanwhile
+                del place["cursor"]
+                if not self.lost(place, heads):
+                    self.go_to({"after": heads})
                 return True
             for item in reply["data"]["items"]:
                 self.keep(item)
-            self.go_to({"first": first, "question": {"cursor": more}} if more else first)
+            place["cursor"] = reply.get("page")
+            self.go_to(place if place["cursor"] else {"after": place["after"]})
         return True
 
     def go_to(self, place: dict):
@@ -294,7 +341,7 @@ class Service:
             try:
                 self.bus, self.later = connect(address, self.name), collections.deque()
                 said = ""
-                self.followed, self.behind, self.pinged = -1, False, False
+                self.followed, self.behind, self.pinged = {}, False, False
                 self.serve()
             except OSError as error:
                 if str(error) != said:  # not at each attempt
@@ -308,7 +355,7 @@ class Service:
         self.bus.send(op="serve", id=1, subject=f"{self.name}.>", queue=self.name)
         events = ["services.discover"]
         if self.follows:
-            events += [f"services.announce.{self.follows}", f"{self.follows}.log"]
+            events += [f"services.announce.{self.follows}", f"{self.follows}.log", f"{self.follows}.log.>"]
         for number, subject in enumerate(events, 2):
             self.bus.send(op="sub", id=number, subject=subject)
         self.announce()  # after `serve`, as receivers may send requests at once
@@ -367,8 +414,9 @@ class Service:
         if self.behind or line["op"] not in ("begin", "msg", "ping"):
             return self.behind and line["op"] == "pong"
         try:
-            return line.get("subject") != f"{self.follows}.log" or line["data"]["seq"] > self.followed
-        except (KeyError, TypeError):  # not an entry, but something was published
+            is_entry = line.get("subject", "").startswith(f"{self.follows}.log")
+            return not is_entry or line["data"]["seq"] > self.followed.get(line["data"].get("log", 0), -1)
+        except (AttributeError, KeyError, TypeError):  # not an entry, but something was published
             return True
 
     def reply(self, kind: str, data, caller: dict | None) -> dict:

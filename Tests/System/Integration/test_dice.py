@@ -27,7 +27,7 @@ BACK = 5.0  # seconds: enough for a busy machine
 # What dice asks of others, beside what a service may do anyway.
 RIGHTS = {
     "service": "dice", "request": ["rooms.membership", "messaging.events"],
-    "subscribe": ["messaging.log", "services.announce.messaging"]}  # fmt: skip
+    "subscribe": ["messaging.log", "messaging.log.>", "services.announce.messaging"]}  # fmt: skip
 
 
 class Dice:

@@ -10,7 +10,7 @@ from people import World, eventually
 
 RIGHTS = {
     "service": "stars", "request": ["rooms.membership", "messaging.events", "messaging.existing"],
-    "subscribe": ["messaging.log", "services.announce.messaging"]}  # fmt: skip
+    "subscribe": ["messaging.log", "messaging.log.>", "services.announce.messaging"]}  # fmt: skip
 
 
 class Stars(AddedServiceWithDatabase):

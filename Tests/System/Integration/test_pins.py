@@ -8,7 +8,7 @@ from people import World, eventually
 
 RIGHTS = {
     "service": "pins", "request": ["rooms.membership", "elements.events", "elements.existing"],
-    "subscribe": ["elements.log", "services.announce.elements"]}  # fmt: skip
+    "subscribe": ["elements.log", "elements.log.>", "services.announce.elements"]}  # fmt: skip
 
 
 class Pins(AddedServiceWithDatabase):

@@ -14,7 +14,7 @@ from people import World, eventually
 KILLS = int(os.environ.get("TALLY_KILLS", 5))
 RIGHTS = {
     "service": "tally", "request": ["messaging.events", "messaging.snapshot"],
-    "subscribe": ["messaging.log", "services.announce.messaging"]}  # fmt: skip
+    "subscribe": ["messaging.log", "messaging.log.>", "services.announce.messaging"]}  # fmt: skip
 
 
 class Tally(AddedServiceWithDatabase):

@@ -76,9 +76,11 @@ struct SeveralLogsTests {
     private final class Consumer: LogConsumer {
         let taken = Collector<String>()
         let begins = Collector<BeginReason>()
+        let areWhole = Collector<Bool>()
 
         func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition {
             begins.add(reason)
+            areWhole.add(log.isWhole)
             return log.head
         }
 
@@ -144,6 +146,13 @@ struct SeveralLogsTests {
         try await context.database.read {
             try $0.all("SELECT stream, seq FROM log_positions ORDER BY stream") { "\($0.text(0)) \($0.int(1))" }
         }
+    }
+
+    @Test(
+        "logs of a later generation do not say all that has happened, though none of their entries was deleted",
+        arguments: [(LogLayout.single, [true]), (LogLayout(generation: 1, count: 2), [false, false])])
+    func whole(layout: LogLayout, areWhole: [Bool]) async throws {
+        try await run(layout) { _, consumer, _, _ in #expect(consumer.areWhole.items == areWhole) }
     }
 
     @Test("the entries of all logs are taken, those of a room in order")

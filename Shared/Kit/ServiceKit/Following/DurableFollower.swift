@@ -249,7 +249,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         for logID in logs {
             let new = try await followed(logID)
             beginnings[logID] = new.beginning
-            isLossy = isLossy || !new.isWhole
+            isLossy = isLossy || !new.hasFirstEntry
         }
         if isLossy {
             for logID in logs { try await reader(of: logID).begin(.pruned, after: nil) }

@@ -36,8 +36,8 @@ public protocol LogConsumer: Sendable {
     /// is called before and after the head is read. Entries are skipped only if it returns false both times.
     func wantsEntries() async throws -> Bool
 
-    /// Returns false if `take` would change nothing. It may be asked while `begin` reads a snapshot for another log. The position is then stored at intervals only, and after a crash
-    /// the same entries are read again.
+    /// Returns false if `take` would change nothing. The position is then stored at intervals only, and after a crash
+    /// the same entries are read again. It may be asked while `begin` reads a snapshot for another log.
     func needsWrite(for entries: [LogEntry]) async throws -> Bool
 }
 
@@ -77,8 +77,10 @@ public struct FollowedLog: Sendable {
         self.client = client
     }
 
-    /// True if no entry was ever deleted: the log says all that has happened.
-    public var isWhole: Bool { oldest == 1 }
+    /// True if no entry was ever deleted, and the service has had no other logs: the log says all that has happened.
+    public var isWhole: Bool { hasFirstEntry && logID.number == 0 }
+    /// True if none of this log's entries were deleted.
+    var hasFirstEntry: Bool { oldest == 1 }
     /// The position before the oldest entry that is still there.
     public var beginning: LogPosition {
         // The digest of a deleted entry is unknown. The log's owner sees by `seq` that the position is before `oldest`.
