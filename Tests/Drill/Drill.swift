@@ -7,6 +7,7 @@ import TestClients
 actor Drill {
     private let options: DrillOptions
     private nonisolated let loop: EventLoop
+    private let fleet: Fleet
     private let cluster: Cluster
     private let data: String
     private var clients: [SimulatedClient] = []
@@ -29,16 +30,17 @@ actor Drill {
         loop = group.loops[0]
         let binaries = options.binaries ?? Self.ownFolder
         data = try Self.makeFolder(options.data, beside: binaries)
+        fleet = Fleet(instances: options.instances)
         cluster = try Cluster(
             .init(
-                builds: [binaries] + (options.upgrade.map { [$0] } ?? []), data: data, bus: options.bus,
+                fleet: fleet, builds: [binaries] + (options.upgrade.map { [$0] } ?? []), data: data, bus: options.bus,
                 databaseURL: options.databaseURL, logs: options.logs), on: group)
     }
 
     /// - Returns: whether all checks passed.
     func run() async throws -> Bool {
         let length = Duration.milliseconds(Int(options.minutes * 60_000))
-        let schedule = Schedule(seed: options.seed, length: length, kinds: options.faultKinds)
+        let schedule = Schedule(seed: options.seed, length: length, of: fleet, kinds: options.faultKinds)
         Terminal.print("parlor-drill: seed \(options.seed), \(options.minutes) min, data in \(data)")
         try await cluster.start()
         let participants = try await Participants.make(
@@ -109,7 +111,7 @@ actor Drill {
         case .clock(let name, let offset): await cluster.stepClock(of: name, to: offset)
         case .everyoneReconnects: for client in clients { await client.hangUp() }
         case .rollingRestart:
-            for name in ProgramName.all { try await cluster.replace(name, within: .seconds(8)) }
+            for name in fleet.all { try await cluster.replace(name, within: .seconds(8)) }
         }
     }
 

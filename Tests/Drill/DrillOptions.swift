@@ -20,6 +20,8 @@ struct DrillOptions: Sendable {
     private(set) var databaseURL: String?
     /// The logs over which messaging spreads its rooms.
     private(set) var logs = 1
+    /// The instances of each service.
+    private(set) var instances = 1
     private(set) var faultKinds = Set(InjectedFault.Kind.allCases)
 
     static let usage = """
@@ -35,6 +37,7 @@ struct DrillOptions: Sendable {
           --bus KIND       parlor for its own, nats for a NATS server (parlor)
           --database-url URL  an empty PostgreSQL database (SQLite files)
           --logs N         over how many logs messaging spreads its rooms, 1 to 16; several need --database-url (1)
+          --instances N    of each service, 1 to 4; several need --database-url (1)
           --troubles LIST  of \(InjectedFault.Kind.allCases.map(\.rawValue).joined(separator: ", ")), or none (all)
         """
 
@@ -75,11 +78,18 @@ struct DrillOptions: Sendable {
                     throw Malformed(description: "--logs needs a number from 1 to 16")
                 }
                 logs = count
+            case "--instances":
+                guard let count = Int(value), (1...4).contains(count) else {
+                    throw Malformed(description: "--instances needs a number from 1 to 4")
+                }
+                instances = count
             case "--troubles": faultKinds = try Self.faultKinds(value)
             default: throw Malformed(description: "unknown option \(flag)")
             }
         }
-        guard logs == 1 || databaseURL != nil else { throw Malformed(description: "--logs needs --database-url") }
+        guard databaseURL != nil || max(logs, instances) == 1 else {
+            throw Malformed(description: "several logs or instances need --database-url")
+        }
         // Disk faults need SQLite files; database faults need a PostgreSQL server.
         faultKinds.remove(databaseURL == nil ? .database : .disk)
     }

@@ -93,17 +93,25 @@ public struct LogClient: Sendable {
 
     /// Requests the head of each of these logs. The owner reads it after the request, so everything
     /// acknowledged before is included. Logs whose owner does not reply are missing.
+    ///
+    /// - Parameter logs: the logs of each service one after the other: it is asked once for them.
     public func heads(
         of logs: [LogID], within timeout: Duration = BusContext.defaultTimeout
     ) async -> [LogID: LogPosition] {
         guard !logs.isEmpty else { return [:] }
-        // An owner is asked once, whatever the number of its logs.
-        let services = Dictionary(grouping: logs, by: \.service)
+        var services: [ArraySlice<LogID>] = []
+        var rest = logs[...]
+        while let service = rest.first?.service {
+            services.append(rest.prefix { $0.service == service })
+            rest = rest.drop { $0.service == service }
+        }
         // Not a task for each: the last reply alone resumes the caller.
         return await withCheckedContinuation { continuation in
             let replies = HeadReplies(services.count, continuation)
-            for logs in services.values {
-                page(of: logs[0], .head, context(within: timeout)) { replies.take(try? $0.get(), of: logs) }
+            for logs in services {
+                page(of: logs[logs.startIndex], .head, context(within: timeout)) {
+                    replies.take(try? $0.get(), of: logs)
+                }
             }
         }
     }
@@ -125,7 +133,7 @@ private final class HeadReplies: Sendable {
     }
 
     /// - Parameter page: nil if the owner did not reply.
-    func take(_ page: LogPage?, of logs: [LogID]) {
+    func take(_ page: LogPage?, of logs: ArraySlice<LogID>) {
         let heads = state.withLock { state -> [LogID: LogPosition]? in
             for logID in logs { state.heads[logID] = page?.head(of: logID.number) }
             state.missing -= 1

@@ -37,7 +37,7 @@ extension Cluster {
 
     /// - Parameter offset: the offset from the system's time.
     func stepClock(of name: ProgramName, to offset: Duration) {
-        guard let file = fopen(clockPath(of: name), "w") else { return faults.append("no clock for \(name.rawValue)") }
+        guard let file = fopen(clockPath(of: name), "w") else { return faults.append("no clock for \(name)") }
         fputs("\(Int(offset / .milliseconds(1)))\n", file)
         fclose(file)
     }
@@ -72,7 +72,7 @@ extension Cluster {
         let end = LoopInstant.now() + limit
         while members[name]?.process?.id == process.id || members[name]?.address == nil {
             guard LoopInstant.now() < end else {
-                if members[name]?.process?.id == process.id { faults.append("\(name.rawValue) does not stop") }
+                if members[name]?.process?.id == process.id { faults.append("\(name) does not stop") }
                 return
             }
             try await Task.sleep(for: Self.interval)

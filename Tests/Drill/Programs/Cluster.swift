@@ -19,6 +19,7 @@ actor Cluster {
     }
 
     struct Settings: Sendable {
+        let fleet: Fleet
         /// Folders of executables, from which each program is started in turn.
         let builds: [String]
         let data: String
@@ -56,7 +57,7 @@ actor Cluster {
         self.settings = settings
         loop = group.loops[0]
         var proxies: [ProgramName: (proxy: BusProxy, address: String)] = [:]
-        for name in ProgramName.onBus { proxies[name] = try BusProxy.start(scheme: settings.bus.scheme, on: group) }
+        for name in settings.fleet.onBus { proxies[name] = try BusProxy.start(scheme: settings.bus.scheme, on: group) }
         self.proxies = proxies
     }
 
@@ -64,8 +65,8 @@ actor Cluster {
 
     /// Starts all programs, and returns when they are ready.
     func start() async throws {
-        for name in ProgramName.all { stepClock(of: name, to: .zero) }
-        for name in ProgramName.all { try launch(name) }
+        for name in settings.fleet.all { stepClock(of: name, to: .zero) }
+        for name in settings.fleet.all { try launch(name) }
         watching = Task {
             while !Task.isCancelled {
                 watch()
@@ -79,9 +80,9 @@ actor Cluster {
 
     func waitUntilReady(within limit: Duration) async throws {
         let end = LoopInstant.now() + limit
-        while !ProgramName.all.allSatisfy({ members[$0]?.address != nil }) {
+        while !settings.fleet.all.allSatisfy({ members[$0]?.address != nil }) {
             guard LoopInstant.now() < end else {
-                let missing = ProgramName.all.filter { members[$0]?.address == nil }.map(\.rawValue)
+                let missing = settings.fleet.all.filter { members[$0]?.address == nil }.map(\.description)
                 throw ClientError("not ready after \(limit): \(missing.joined(separator: ", "))")
             }
             try await Task.sleep(for: Self.interval)
@@ -91,25 +92,24 @@ actor Cluster {
     private func launch(_ name: ProgramName, crashPoint: String? = nil) throws {
         if name == .bus, settings.bus == .nats { return try launchNATS() }
         var flags: [String] = []
-        switch name {
-        case .bus: flags = ["--port", "0"]  // builds to upgrade from do not know --bus-port
-        case .gateway:
-            flags = ["--port", "0", "--rate-limits", "off"]
-        case .rooms: flags = ["--rate-limits", "off"]
-        case .accounts: flags = ["--token-lifetime", "1d"]
-        case .messaging where settings.logs > 1: flags = ["--logs", "\(settings.logs)"]
+        switch name.service {
+        case "bus": flags = ["--port", "0"]  // builds to upgrade from do not know --bus-port
+        case "gateway": flags = ["--port", "0", "--rate-limits", "off"]
+        case "rooms": flags = ["--rate-limits", "off"]
+        case "accounts": flags = ["--token-lifetime", "1d"]
+        case "messaging" where settings.logs > 1: flags = ["--logs", "\(settings.logs)"]
         default: break
         }
         if let proxy = proxies[name] { flags += ["--bus", proxy.address, "--data", settings.data] }
         let build = settings.builds[starts[name, default: 0] % settings.builds.count]
         starts[name, default: 0] += 1
         let process = try ChildProcess(
-            ["\(build)/\(name.rawValue)"] + flags + ["--loops", "1"],
+            ["\(build)/\(name.executable)"] + flags + ["--loops", "1"],
             environment: [
                 "LOG_FORMAT": "json", "TESTING": "on", "CRASH_AT": crashPoint ?? "",
                 "CLOCK_OFFSET_FILE": clockPath(of: name), "DATABASE_URL": settings.databaseURL ?? "",
             ],
-            output: outputPath(of: name), log: "\(settings.data)/\(name.rawValue).log")
+            output: outputPath(of: name), log: "\(settings.data)/\(name).log")
         members[name] = Member(process: process, isDoomed: crashPoint != nil, crashPoint: crashPoint)
     }
 
@@ -120,15 +120,15 @@ actor Cluster {
         members[.bus] = Member(process: process)
     }
 
-    func clockPath(of name: ProgramName) -> String { "\(settings.data)/\(name.rawValue).clock" }
+    func clockPath(of name: ProgramName) -> String { "\(settings.data)/\(name).clock" }
 
-    private func outputPath(of name: ProgramName) -> String { "\(settings.data)/\(name.rawValue).out" }
+    private func outputPath(of name: ProgramName) -> String { "\(settings.data)/\(name).out" }
 
     // MARK: Watching
 
     private func watch() {
         helpers.removeAll { $0.end() != nil }
-        for name in ProgramName.all {
+        for name in settings.fleet.all {
             guard let member = members[name] else { continue }
             if let end = member.process?.end() {
                 ended(name, end)
@@ -182,9 +182,9 @@ actor Cluster {
         if name == .bus { leadProxies(to: nil) }
         if let point = member.crashPoint, end == .signal(SIGKILL), member.restart == nil {
             crashes += 1
-            Terminal.print("        \(name.rawValue) killed itself \(point)")
+            Terminal.print("        \(name) killed itself \(point)")
         } else if !member.isDoomed || (member.crashPoint != nil && end != .signal(SIGKILL) && member.restart == nil) {
-            faults.append("\(name.rawValue) ended \(end) by itself")
+            faults.append("\(name) ended \(end) by itself")
         }
         let restart = member.restart ?? (at: LoopInstant.now() + .milliseconds(100), crashPoint: nil)
         members[name] = Member(restart: restart)
@@ -204,8 +204,8 @@ actor Cluster {
 
     /// Clears the network of all programs, and continues the frozen ones.
     func heal() {
-        for name in ProgramName.onBus { setCondition(.clear, of: name) }
-        for name in ProgramName.all where members[name]?.isFrozen == true {
+        for name in settings.fleet.onBus { setCondition(.clear, of: name) }
+        for name in settings.fleet.all where members[name]?.isFrozen == true {
             if let process = members[name]?.process { thaw(name, process) }
         }
     }
@@ -213,7 +213,7 @@ actor Cluster {
     /// Stops all processes, the gateway first and the bus last.
     func stop() async throws {
         isClosing = true
-        for name in ProgramName.all.reversed() {
+        for name in settings.fleet.all.reversed() {
             members[name]?.isDoomed = true
             // A process that never reached its crash point is stopped.
             members[name]?.crashPoint = nil
@@ -221,7 +221,7 @@ actor Cluster {
             let end = LoopInstant.now() + .seconds(8)
             while members[name]?.process != nil {
                 if LoopInstant.now() > end {
-                    faults.append("\(name.rawValue) does not stop")
+                    faults.append("\(name) does not stop")
                     members[name]?.process?.signal(SIGKILL)
                 }
                 try await Task.sleep(for: Self.interval)

@@ -1,27 +1,47 @@
 import ParlorServices
 
-/// An executable.
-struct ProgramName: RawRepresentable, Hashable, Sendable {
-    let rawValue: String
+/// An instance of an executable.
+struct ProgramName: Hashable, Sendable, CustomStringConvertible {
+    let executable: String
+    /// From 1 on.
+    let instance: Int
 
-    static let bus = ProgramName(rawValue: "parlor-bus")
-    static let accounts = ProgramName(rawValue: "parlor-accounts")
-    static let rooms = ProgramName(rawValue: "parlor-rooms")
-    static let messaging = ProgramName(rawValue: "parlor-messaging")
-    static let elements = ProgramName(rawValue: "parlor-elements")
-    static let gateway = ProgramName(rawValue: "parlor-gateway")
+    init(_ executable: String, _ instance: Int = 1) {
+        self.executable = executable
+        self.instance = instance
+    }
 
-    static let services = ParlorServices.all.map { ProgramName(rawValue: "parlor-\($0.name)") }
-    /// The programs that write under load.
-    static let writers: [ProgramName] = [.rooms, .messaging, .elements]
-    static let onBus: [ProgramName] = services + [.gateway]
-    /// In the order in which they are started.
-    static let all: [ProgramName] = [.bus] + onBus
+    static let bus = ProgramName("parlor-bus")
+    static let rooms = ProgramName("parlor-rooms")
+    static let messaging = ProgramName("parlor-messaging")
+    static let elements = ProgramName("parlor-elements")
+    static let gateway = ProgramName("parlor-gateway")
 
+    /// Its name in files and in the report.
+    var description: String { instance == 1 ? executable : "\(executable)-\(instance)" }
     /// Its name in the schedule. With NATS, the bus is a program of another name.
-    var title: String { self == .bus ? "the bus" : rawValue }
+    var title: String { self == .bus ? "the bus" : description }
     /// The name of a service, its database, and its schema on a server.
-    var service: String { String(rawValue.dropFirst("parlor-".count)) }
+    var service: String { String(executable.dropFirst("parlor-".count)) }
+}
+
+/// The programs of a run: one bus, one gateway, and the same number of instances of each service.
+struct Fleet: Sendable {
+    let services: [ProgramName]
+    /// The programs that write under load.
+    let writers: [ProgramName]
+
+    init(instances: Int = 1) {
+        func all(_ name: ProgramName) -> [ProgramName] {
+            (1...instances).map { ProgramName(name.executable, $0) }
+        }
+        services = ParlorServices.all.flatMap { all(ProgramName("parlor-\($0.name)")) }
+        writers = [ProgramName.rooms, .messaging, .elements].flatMap(all)
+    }
+
+    var onBus: [ProgramName] { services + [.gateway] }
+    /// In the order in which they are started.
+    var all: [ProgramName] { [.bus] + onBus }
 }
 
 /// The kind of bus between the programs.

@@ -14,29 +14,29 @@ struct Schedule: Sendable {
 
     private static let crashPoints = ["before-commit", "after-commit", "after-publish"]
 
-    init(seed: UInt64, length: Duration, kinds: Set<InjectedFault.Kind>) {
+    init(seed: UInt64, length: Duration, of fleet: Fleet = Fleet(), kinds: Set<InjectedFault.Kind>) {
         var random = SeededGenerator(seed: seed)
         var items: [Item] = []
         if kinds.contains(.kills) || kinds.contains(.crashes) {
-            items += Self.kills(length, kinds, using: &random)
+            items += Self.kills(length, fleet, kinds, using: &random)
         }
-        items += Self.lasting(length, kinds, using: &random)
+        items += Self.lasting(length, fleet, kinds, using: &random)
         self.items = items.sorted { $0.at < $1.at }
     }
 
     private static func kills(
-        _ length: Duration, _ kinds: Set<InjectedFault.Kind>, using random: inout SeededGenerator
+        _ length: Duration, _ fleet: Fleet, _ kinds: Set<InjectedFault.Kind>, using random: inout SeededGenerator
     ) -> [Item] {
         var items: [Item] = []
         var at = Duration.seconds(1)
         while at < length {
-            var name = ProgramName.all.randomElement(using: &random) ?? .messaging
+            var name = fleet.all.randomElement(using: &random) ?? .messaging
             var point: String?
             let isCrash = Double.random(in: 0..<1, using: &random) < 0.4
-            let writer = ProgramName.writers.randomElement(using: &random) ?? .messaging
+            let writer = fleet.writers.randomElement(using: &random) ?? .messaging
             let moment = crashPoints.randomElement(using: &random) ?? "after-commit"
             // Rooms are created less often than messages.
-            let count = Int.random(in: 1...(writer == .rooms ? 5 : 60), using: &random)
+            let count = Int.random(in: 1...(writer.service == "rooms" ? 5 : 60), using: &random)
             if isCrash, kinds.contains(.crashes) {
                 name = writer
                 point = "\(moment):\(count)"
@@ -50,7 +50,7 @@ struct Schedule: Sendable {
 
     /// Returns the lasting faults, one after the other, with pauses between them.
     private static func lasting(
-        _ length: Duration, _ kinds: Set<InjectedFault.Kind>, using random: inout SeededGenerator
+        _ length: Duration, _ fleet: Fleet, _ kinds: Set<InjectedFault.Kind>, using random: inout SeededGenerator
     ) -> [Item] {
         let lasting = InjectedFault.Kind.allCases.filter { kinds.contains($0) && $0 != .kills && $0 != .crashes }
         guard !lasting.isEmpty else { return [] }
@@ -58,7 +58,7 @@ struct Schedule: Sendable {
         var at = Duration.seconds(3)
         while true {
             let kind = lasting.randomElement(using: &random) ?? .reconnects
-            let (injected, time) = Self.injected(of: kind, in: length, using: &random)
+            let (injected, time) = Self.injected(of: kind, in: length, fleet, using: &random)
             guard at + time < length else { return items }
             items.append(Item(at: at, injected: injected))
             at += time + .milliseconds(Int.random(in: 2000...8000, using: &random))
@@ -66,7 +66,7 @@ struct Schedule: Sendable {
     }
 
     private static func injected(
-        of kind: InjectedFault.Kind, in length: Duration, using random: inout SeededGenerator
+        of kind: InjectedFault.Kind, in length: Duration, _ fleet: Fleet, using random: inout SeededGenerator
     ) -> (InjectedFault, Duration) {
         // A tenth of the whole at most, and no longer than programs have to endure. Short times are
         // more frequent than long ones.
@@ -75,14 +75,14 @@ struct Schedule: Sendable {
             let share = Double.random(in: 0...1, using: &random)
             return .milliseconds(Int(1000 * most * share * share))
         }
-        let name = ProgramName.onBus.randomElement(using: &random) ?? .messaging
+        let name = fleet.onBus.randomElement(using: &random) ?? .messaging
         switch kind {
         case .kills, .crashes, .bus:
             let down = time(upTo: 30)
             return (.kill(.bus, down: down, crashPoint: nil), down)
         case .freezes:
             let time = .seconds(1) + time(upTo: 59)
-            return (.freeze(ProgramName.all.randomElement(using: &random) ?? .bus, time), time)
+            return (.freeze(fleet.all.randomElement(using: &random) ?? .bus, time), time)
         case .network:
             let time = .seconds(1) + time(upTo: 20)
             switch Int.random(in: 0..<4, using: &random) {
@@ -95,9 +95,9 @@ struct Schedule: Sendable {
             }
         case .disk:
             let time = .seconds(1) + time(upTo: 20)
-            return (.fullDisk(ProgramName.writers.randomElement(using: &random) ?? .messaging, time), time)
+            return (.fullDisk(fleet.writers.randomElement(using: &random) ?? .messaging, time), time)
         case .database:
-            return (.databaseLoss(ProgramName.services.randomElement(using: &random) ?? .messaging), .zero)
+            return (.databaseLoss(fleet.services.randomElement(using: &random) ?? .messaging), .zero)
         case .clocks:
             let hours = Int.random(in: -1...1, using: &random)
             return (.clock(name, .seconds(hours * 3600)), .zero)
