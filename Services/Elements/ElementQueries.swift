@@ -18,7 +18,7 @@ extension Elements {
     /// Lists elements, the oldest first. A page of large elements ends before its limit.
     func list(_ request: RoomRequest) async throws -> Reply {
         let (limit, cursor) = try Self.page.read(request.fields)
-        let page = try await database.read {
+        let page = try await request.read {
             try BoardStore($0).elements(of: request.room.roomID, after: cursor?.rank ?? 0, limit: limit)
         }
         let elements = JSONWriter.value(reservingCapacity: 4096) { json in

@@ -91,7 +91,7 @@ struct Elements: Sendable {
     func change(
         for request: RoomRequest, holding bytes: Int = 0, _ body: @escaping @Sendable (Board) throws -> Reply
     ) async throws -> Reply {
-        try await database.write(holding: bytes + 1024) { [limits, clock] connection in
+        try await request.write(holding: bytes + 1024) { [limits, clock] connection in
             try body(Board(for: request, at: clock.now(), limits, on: connection))
         }
     }

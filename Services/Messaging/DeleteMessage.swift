@@ -17,9 +17,7 @@ extension Messaging {
         let messageID = try Self.ownMessage.read(request.fields)
         let (room, caller) = (request.room, request.caller)
         let others = room.userIDs.filter { $0 != caller.userID }
-        return try await database.write(
-            in: request.logID.number, wanting: .unread(in: room.roomID, of: others)
-        ) { connection in
+        return try await request.write(wanting: .unread(in: room.roomID, of: others)) { connection in
             let messages = MessagesStore(connection)
             guard let senderID = try messages.sender(of: messageID, in: room.roomID) else {
                 throw ServiceError.messageNotFound

@@ -21,7 +21,7 @@ extension Messaging {
     func list(_ request: RoomRequest) async throws -> Reply {
         let (before, after, limit) = try Self.page.read(request.fields)
         let room = request.room
-        return try await database.read { connection in
+        return try await request.read { connection in
             let messages = MessagesStore(connection)
             // One more than is shown, to see whether there is another page.
             let candidates =

@@ -18,9 +18,8 @@ extension Messaging {
         let given = try Self.readMessages.read(request.fields)
         let messageIDs = given.filter(\.mayBeID)
         let (room, reader) = (request.room, request.caller.userID)
-        return try await database.write(
-            holding: messageIDs.reduce(1024) { $0 + $1.utf8.count }, in: request.logID.number,
-            wanting: .unread(in: room.roomID, of: [reader])
+        return try await request.write(
+            holding: messageIDs.reduce(1024) { $0 + $1.utf8.count }, wanting: .unread(in: room.roomID, of: [reader])
         ) { connection in
             let now = clock.now()
             let newlyRead = try MessagesStore(connection).markRead(messageIDs, by: reader, in: room.roomID, at: now)

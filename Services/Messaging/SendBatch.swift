@@ -9,7 +9,7 @@ import ParlorStorage
 /// What they need to know is loaded before the first of them: with each key the room's last `seq`, the counts of people
 /// whose counts fall, and whether the `tempId` of a send exists. A room's last `seq` and a person's count are written once
 /// for all of them. No other transaction writes to these rooms meanwhile, as a log has one writing transaction at a time.
-final class SendBatch: PendingChanges {
+final class SendBatch: PendingChanges, LoadsFences {
     /// What a write needs to know of a room.
     struct Key: Sendable {
         let roomID: String
@@ -50,6 +50,8 @@ final class SendBatch: PendingChanges {
         var number: Int?
         var lastSeq = 0
         var updatedAt = Timestamp(milliseconds: 0)
+        /// The lowest version of the room's record that a write may have.
+        var fence = 0
         /// The stored counts of those who have one, of the readers.
         var unread: [String: Int] = [:]
         /// The amounts to add to people's counts.
@@ -87,6 +89,8 @@ final class SendBatch: PendingChanges {
         // On PostgreSQL no room is known yet, and it costs no round trip.
         if chats.values.contains(where: { $0.number == nil }) { try store.findLastNumber { [self] in lastNumber = $0 } }
     }
+
+    func fence(of roomID: String) -> Int? { chats[roomID]?.fence }
 
     /// Returns the room's next `seq`, for a message that is inserted now, and a time that is not before the
     /// room's last change, as the clock may have gone back.
@@ -192,12 +196,13 @@ package struct SendsStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// Finds a room's chat, if it ever had a message.
+    /// Finds a room's chat, and its fence.
     fileprivate func findChat(
         _ roomID: String, _ body: @escaping (SendBatch.Chat) -> Void
     ) throws(StorageError) {
         try connection.queryLater(Self.findChat, roomID) {
-            body(SendBatch.Chat(number: $0.int(0), lastSeq: $0.int(1), updatedAt: $0.time(2)))
+            body(
+                SendBatch.Chat(number: $0.intOrNil(0), lastSeq: $0.int(1), updatedAt: $0.time(2), fence: $0.int(3)))
         }
     }
 
@@ -242,7 +247,12 @@ package struct SendsStore {
         try connection.executeLater(Self.writeUnread, room, userID, count)
     }
 
-    package static let findChat = "SELECT number, last_seq, updated_at FROM chats WHERE room_id = $1"
+    package static let findChat = """
+        SELECT chats.number, coalesce(chats.last_seq, 0), coalesce(chats.updated_at, 0), coalesce(fences.version, 0)
+        FROM (SELECT CAST($1 AS TEXT) AS room_id) AS wanted
+        LEFT JOIN chats ON chats.room_id = wanted.room_id
+        LEFT JOIN room_fences AS fences ON fences.room_id = wanted.room_id
+        """
     /// Every chat has counts, so the number of one that somebody deleted by hand is not used again.
     package static let findLastNumber = """
         SELECT coalesce(max(number), 0)

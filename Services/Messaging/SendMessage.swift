@@ -22,8 +22,8 @@ extension Messaging {
         let (text, tempID) = try Self.newMessage.read(request.fields)
         let (room, sender) = (request.room, request.caller.userID)
         let attempt = tempID.map { SendBatch.Attempt(roomID: room.roomID, senderID: sender, tempID: $0) }
-        let reply: Reply? = try await database.write(
-            holding: 2 * text.utf8.count + 1024, in: request.logID.number, wanting: .send(in: room.roomID, attempt)
+        let reply: Reply? = try await request.write(
+            holding: 2 * text.utf8.count + 1024, wanting: .send(in: room.roomID, attempt)
         ) { connection in
             let (sends, now) = (connection.pending(SendBatch.self), clock.now())
             let next = sends.nextSeq(in: room.roomID, at: now)

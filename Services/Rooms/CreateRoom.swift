@@ -56,7 +56,9 @@ extension Rooms {
             let room = Room(
                 id: ids.next(at: now.milliseconds), name: name, createdBy: caller.id, createdAt: now, updatedAt: now,
                 participants: people.map {
-                    Participant(userID: $0.id, username: $0.username, firstName: $0.firstName, joinedAt: now)
+                    Participant(
+                        userID: $0.id, username: $0.username, firstName: $0.firstName, joinedAt: now,
+                        role: $0.id == caller.id ? .owner : .member)
                 })
             for renamed in try store.insert(room, key: key) {
                 try Self.logNewName(of: renamed, in: room, on: connection)

@@ -24,7 +24,7 @@ extension Rooms {
     func renameRoom(_ request: RoomRequest) async throws -> Reply {
         let name = try Self.newName.read(request.fields)
         let (roomID, callerID) = (request.room.roomID, request.caller.userID)
-        let (room, entry) = try await database.write { [clock] connection -> (Room, EntryPosition?) in
+        let (room, entry) = try await request.write { [clock] connection -> (Room, EntryPosition?) in
             let store = RoomsStore(connection)
             guard var room = try store.room(roomID) else { throw ServiceError.roomNotFound }
             guard room.name != name else { return (room, nil) }

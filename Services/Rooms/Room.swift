@@ -12,10 +12,16 @@ struct Room: Sendable {
     /// The time of the last change in this service. Clients see a later time under this name if an element
     /// changed since.
     var updatedAt: Timestamp
-    /// The participants, the creator first.
+    /// The version of its record.
+    var version = 1
+    var kind = RoomKind.direct
+    var isClosed = false
+    /// The participants in the order in which they came, the creator first.
     var participants: [Participant]
 
-    var membership: Membership { Membership(roomID: id, participants: participants) }
+    var membership: Membership {
+        Membership(roomID: id, version: version, kind: kind, isClosed: isClosed, participants: participants)
+    }
 
     /// The displayed name, which is never empty: without a name, it lists the participants.
     var displayName: String {

@@ -53,5 +53,14 @@ enum RoomsSchema {
                 WHERE participants.person_id <> rooms.created_by
                 GROUP BY rooms.created_by, participants.person_id
                 """),
+        Migration(
+            version: 3, name: "the version of a room's record",
+            sql: """
+                ALTER TABLE rooms ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+                ALTER TABLE rooms ADD COLUMN kind TEXT NOT NULL DEFAULT 'direct';
+                ALTER TABLE rooms ADD COLUMN is_closed INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE participants ADD COLUMN role TEXT NOT NULL DEFAULT 'member';
+                UPDATE participants SET role = 'owner' WHERE position = 0
+                """),
     ]
 }

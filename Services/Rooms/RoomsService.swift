@@ -24,6 +24,7 @@ public struct RoomsService: Service {
 
     public func register(in requests: inout RequestTable) {
         let rooms = rooms
+        requests.ownsRecords { try RoomsStore($1).version(of: $0) }
         requests.on(.create) { try await rooms.createRoom($0) }
         requests.onRead(.list) { try Rooms.listRooms($0, on: $1) }
         requests.onRead(.ids) { try Rooms.listRoomIDs($0, on: $1) }

@@ -37,8 +37,8 @@ struct RoomsStore {
             room.id, room.name?.text, room.createdBy, room.createdAt.milliseconds, room.updatedAt.milliseconds)
         for (position, participant) in room.participants.enumerated() {
             try connection.executeLater(
-                "INSERT INTO participants (room_id, position, person_id, joined_at) VALUES ($1, $2, $3, $4)",
-                room.id, position, participant.userID, participant.joinedAt.milliseconds)
+                "INSERT INTO participants (room_id, position, person_id, joined_at, role) VALUES ($1, $2, $3, $4, $5)",
+                room.id, position, participant.userID, participant.joinedAt.milliseconds, participant.role.rawValue)
         }
         for other in [""] + room.participants.lazy.map(\.userID).filter({ $0 != room.createdBy }) {
             try connection.executeLater(
@@ -135,6 +135,11 @@ struct RoomsStore {
 
     func room(_ id: String) throws -> Room? {
         try rooms("FROM rooms WHERE rooms.id = $1", .text(id)).first
+    }
+
+    /// Returns the version of a room's record; 0 if there is no such room.
+    func version(of roomID: String) throws -> Int {
+        try connection.first("SELECT version FROM rooms WHERE id = $1", roomID) { $0.int(0) } ?? 0
     }
 
     /// Returns the room that a creator made with an idempotency key.
@@ -256,9 +261,10 @@ struct RoomsStore {
         var found: [Room] = []
         try connection.forEachRow(
             """
-            SELECT room.id, room.name, room.created_by, room.created_at, room.updated_at,
-                participants.person_id, people.username, people.first_name, participants.joined_at
-            FROM (SELECT rooms.id, rooms.name, rooms.created_by, rooms.created_at, rooms.updated_at \(source)) AS room
+            SELECT room.id, room.name, room.created_by, room.created_at, room.updated_at, room.version, room.kind,
+                room.is_closed, participants.person_id, people.username, people.first_name, participants.joined_at,
+                participants.role
+            FROM (SELECT rooms.* \(source)) AS room
             JOIN participants ON participants.room_id = room.id
             JOIN people ON people.id = participants.person_id
             ORDER BY room.id DESC, participants.position
@@ -269,13 +275,14 @@ struct RoomsStore {
                 found.append(
                     Room(
                         id: roomID, name: row.textOrNil(1).flatMap(RoomName.init(stored:)), createdBy: row.text(2),
-                        createdAt: row.time(3), updatedAt: row.time(4),
+                        createdAt: row.time(3), updatedAt: row.time(4), version: row.int(5),
+                        kind: RoomKind(rawValue: row.text(6)) ?? .direct, isClosed: row.int(7) != 0,
                         participants: []))
             }
             found[found.count - 1].participants.append(
                 Participant(
-                    userID: row.text(5), username: row.text(6), firstName: row.textOrNil(7),
-                    joinedAt: row.time(8)))
+                    userID: row.text(8), username: row.text(9), firstName: row.textOrNil(10),
+                    joinedAt: row.time(11), role: RoomRole(rawValue: row.text(12)) ?? .member))
             return true
         }
         return found

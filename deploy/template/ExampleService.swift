@@ -13,7 +13,7 @@ public struct ExampleService: Service {
     private let items: Items
 
     public init(_ context: ServiceContext) {
-        items = Items(database: context.database, ids: context.ids, clock: context.clock)
+        items = Items(ids: context.ids, clock: context.clock)
     }
 
     public func register(in requests: inout RequestTable) {

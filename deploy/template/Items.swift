@@ -21,7 +21,6 @@ extension EventDescription {
 
 /// The items of all rooms.
 struct Items: Sendable {
-    let database: any Database
     let ids: UUIDv7Generator
     let clock: any WallClock
 
@@ -38,7 +37,7 @@ struct Items: Sendable {
             $0.member("roomId", request.room.roomID)
             $0.member("item", item.json)
         }
-        let entry = try await database.write { connection in
+        let entry = try await request.write { connection in
             try ItemsStore(connection).insert(item, in: request.room.roomID)
             return try request.emit([Emission(to: .room, "example:added", added)], at: now, on: connection)
         }
@@ -49,7 +48,7 @@ struct Items: Sendable {
     func list(_ request: RoomRequest) async throws -> Reply {
         let (limit, cursor) = try Self.page.read(request.fields)
         // One more shows whether there is a next page.
-        let found = try await database.read {
+        let found = try await request.read {
             try ItemsStore($0).items(of: request.room.roomID, after: cursor ?? "", limit: limit + 1)
         }
         let page = found.prefix(limit)

@@ -44,18 +44,32 @@ extension ServiceError {
     public static let roomNotFound = ServiceError(.roomNotFound, "There is no such room.")
 }
 
+/// What a person may do in a room.
+public enum RoomRole: String, Sendable {
+    case owner, member
+}
+
+/// Whether a room is between two people who never change, or a group whose people come and go.
+public enum RoomKind: String, Sendable {
+    case direct, group
+}
+
 /// A person in a room.
 public struct Participant: Sendable, Equatable {
     public let userID: String
     public let username: String
     public let firstName: String?
     public let joinedAt: Timestamp
+    public let role: RoomRole
 
-    public init(userID: String, username: String, firstName: String?, joinedAt: Timestamp) {
+    public init(
+        userID: String, username: String, firstName: String?, joinedAt: Timestamp, role: RoomRole = .member
+    ) {
         self.userID = userID
         self.username = username
         self.firstName = firstName
         self.joinedAt = joinedAt
+        self.role = role
     }
 
     /// Writes the participant with a time in milliseconds, as services use it. Gateways write it for clients,
@@ -66,6 +80,7 @@ public struct Participant: Sendable, Equatable {
             $0.member("username", username)
             $0.member("firstName", firstName)
             $0.member("joinedAt", joinedAt.milliseconds)
+            $0.member("role", role.rawValue)
         }
     }
 
@@ -76,18 +91,30 @@ public struct Participant: Sendable, Equatable {
         else { return nil }
         self.init(
             userID: userID, username: username, firstName: object["firstName"]?.string,
-            joinedAt: Timestamp(milliseconds: joinedAt))
+            joinedAt: Timestamp(milliseconds: joinedAt),
+            // A rooms service of the version before names none.
+            role: object["role"]?.string.flatMap(RoomRole.init) ?? .member)
     }
 }
 
-/// A room's participants, the creator first. They never change: the contract has no way to enter or
-/// leave a room for good.
+/// A room's record: its people, in the order in which they came, and what they may do. Rooms owns it; others keep it as
+/// long as their fence allows (docs/membership.md).
 public struct Membership: Sendable, Equatable {
     public let roomID: String
+    /// Rises with each change of the record, from 1.
+    public let version: Int
+    public let kind: RoomKind
+    /// True if nobody may write in the room any more.
+    public let isClosed: Bool
     public let participants: [Participant]
 
-    public init(roomID: String, participants: [Participant]) {
+    public init(
+        roomID: String, version: Int = 1, kind: RoomKind = .direct, isClosed: Bool = false, participants: [Participant]
+    ) {
         self.roomID = roomID
+        self.version = version
+        self.kind = kind
+        self.isClosed = isClosed
         self.participants = participants
     }
 
@@ -98,6 +125,9 @@ public struct Membership: Sendable, Equatable {
     public func write(to json: inout JSONWriter) {
         json.object {
             $0.member("roomId", roomID)
+            $0.member("version", version)
+            $0.member("kind", kind.rawValue)
+            $0.member("isClosed", isClosed)
             $0.member("participants", array: { for participant in participants { participant.write(to: &$0) } })
         }
     }
@@ -109,6 +139,10 @@ public struct Membership: Sendable, Equatable {
         guard let object = json.object, let roomID = object["roomId"]?.string,
             let participants = object["participants"]?.list(of: Participant.init)
         else { return nil }
-        self.init(roomID: roomID, participants: participants)
+        // A rooms service of the version before has rooms of two people who never change.
+        self.init(
+            roomID: roomID, version: object["version"]?.int ?? 1,
+            kind: object["kind"]?.string.flatMap(RoomKind.init) ?? .direct,
+            isClosed: object["isClosed"]?.bool ?? false, participants: participants)
     }
 }

@@ -107,6 +107,9 @@ extension Connection {
         return head
     }
 
+    /// The transaction's pending changes, if there are any.
+    package var pendingChanges: (any PendingChanges)? { record.pending }
+
     /// Returns the transaction's pending changes: those that were loaded for the keys of its writes, or else new ones. After
     /// they are written, the next write with a key loads it again.
     @inlinable

@@ -26,7 +26,8 @@ struct CreateRoomTests {
                     }))
             #expect(
                 membership.participants == [
-                    Participant(userID: harness.alice.id, username: "alice", firstName: "Alice", joinedAt: now),
+                    Participant(
+                        userID: harness.alice.id, username: "alice", firstName: "Alice", joinedAt: now, role: .owner),
                     Participant(userID: harness.bob.id, username: "bob", firstName: nil, joinedAt: now),
                 ])
 

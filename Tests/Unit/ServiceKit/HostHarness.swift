@@ -3,16 +3,19 @@ import ParlorEventLog
 import ParlorJSON
 import ParlorMessageBus
 import ParlorReactor
-import ParlorServiceKit
 import ParlorServiceKitTesting
 import ParlorStorage
 import ParlorTestSupport
+
+@testable import ParlorServiceKit
 
 /// A service with a test's own handlers.
 struct HostHarness: SuiteHarness {
     let serviceHarness: ServiceHarness<TestService>
     let bus = FakeBus()
     let database: SQLiteDatabase
+    /// The records of the room, of which the rooms service answers with the last.
+    let records = Collector<Membership>()
     /// The service's actions beside requests.
     let life = Collector<String>()
 
@@ -29,9 +32,10 @@ struct HostHarness: SuiteHarness {
             _ in
             TestService(life: life, handlers: register)
         }
-        try bus.respond(to: "rooms.membership", queue: "rooms") { request in
+        try bus.respond(to: "rooms.membership", queue: "rooms") { [records] request in
             let isThere = request.data["roomId"]?.string == "room"
-            request.reply(isThere ? Reply(.ok, Self.room.json).json : ServiceError.roomNotFound.json)
+            let record = records.items.last ?? Self.room
+            request.reply(isThere ? Reply(.ok, record.json).json : ServiceError.roomNotFound.json)
         }
     }
 
@@ -58,6 +62,12 @@ struct HostHarness: SuiteHarness {
     }
 
     func stop(within deadline: Duration = .seconds(30)) async { await serviceHarness.stop(within: deadline) }
+
+    /// Changes the record of the room, and raises the fence.
+    func change(_ record: Membership) async throws {
+        records.add(record)
+        try await database.write { try RoomFences($0).raise(record.roomID, to: record.version) }
+    }
 
     static let ada = Caller(id: "ada", username: "ada", firstName: nil)
     static let stranger = Caller(id: "eve", username: "eve", firstName: nil)

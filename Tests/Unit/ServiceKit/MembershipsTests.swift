@@ -140,7 +140,7 @@ struct MembershipsTests {
     @Test("rooms that are used stay cached; those unused for two generations are requested again")
     func generations() async throws {
         let rooms = try Rooms(answersAtOnce: true)
-        let memberships = Memberships(rooms.bus, generationSize: 2)
+        let memberships = Memberships(rooms.bus, maxBytes: 2 * 360)
         func use(_ roomIDs: String...) async throws {
             for roomID in roomIDs { #expect(try await memberships.find(roomID, Self.context).roomID == roomID) }
         }

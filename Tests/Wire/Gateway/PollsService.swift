@@ -36,9 +36,9 @@ struct PollsService: Service {
             guard try request.fields.optionalString("text") != "spoiler" else { throw Self.spoiler }
             return Reply()
         }
-        requests.onRoom(count) { [context] request in
+        requests.onRoom(count) { request in
             let room = request.room.roomID
-            let count = try await context.database.read { try Self.votes(in: room, byOthersThan: "", on: $0) }
+            let count = try await request.read { try Self.votes(in: room, byOthersThan: "", on: $0) }
             return Reply(.ok, JSONWriter.object { $0.member("votes", count) })
         }
         requests.onContribution(to: .people, Self.ofPeople) { people, _, connection in
@@ -55,19 +55,18 @@ struct PollsService: Service {
         let (room, person) = (request.room, request.caller.userID)
         let choice = try request.fields.text("choice", length: 1...20, trimmed: true)
         let at = context.clock.now()
-        let seq = try await context.database.write { connection in
+        let entry = try await request.write { connection in
             try connection.execute(
                 "INSERT INTO votes (room_id, person_id, choice) VALUES ($1, $2, $3)", room.roomID, person, choice)
             let voted = JSONWriter.object {
                 $0.member("roomId", room.roomID)
                 $0.member("choice", choice)
             }
-            return try EventLog.append(
-                at: at, roomID: room.roomID, participants: room.userIDs,
-                emissions: [Emission(to: .room, "poll:voted", voted)], fact: .fieldsChanged(personIDs: [person]),
+            return try request.emit(
+                [Emission(to: .room, "poll:voted", voted)], fact: .fieldsChanged(personIDs: [person]), at: at,
                 on: connection)
         }
-        return Reply(.created, position: Self.position(seq))
+        return Reply(.created, position: entry)
     }
 
     private static func votes(of person: String, on connection: any Connection) throws -> Int {

@@ -65,7 +65,7 @@ struct Bookmarks: Sendable {
         let (now, roomID, userID) = (clock.now(), request.room.roomID, request.caller.userID)
         let bookmark = Bookmark(messageID: messageID, createdAt: now)
         let id = ids.next(at: now.milliseconds)
-        let (existing, attempt) = try await database.write { connection -> (Bookmark?, String) in
+        let (existing, attempt) = try await request.write { connection -> (Bookmark?, String) in
             let store = BookmarksStore(connection)
             if let existing = try store.bookmark(messageID, in: roomID, of: userID) { return (existing, "") }
             guard let attempt = try store.insert(bookmark, as: id, in: roomID, of: userID, upTo: Self.maxInRoom) else {
@@ -75,7 +75,7 @@ struct Bookmarks: Sendable {
         }
         if let existing { return Reply(.ok, existing.json) }
         let exists = try await bus.existingMessages([messageID], in: roomID, request.onward()).contains(messageID)
-        let outcome = try await database.write { connection -> (Bookmark, EntryPosition?)? in
+        let outcome = try await request.write { connection -> (Bookmark, EntryPosition?)? in
             let store = BookmarksStore(connection)
             let isNew = try store.settle(attempt, exists: exists, of: userID)
             // Another request may have confirmed it meanwhile, or `take` deleted it.
@@ -90,7 +90,7 @@ struct Bookmarks: Sendable {
     func remove(_ request: RoomRequest) async throws -> Reply {
         let messageID = try Self.message.read(request.fields)
         let (roomID, userID) = (request.room.roomID, request.caller.userID)
-        let entry = try await database.write { connection -> EntryPosition? in
+        let entry = try await request.write { connection -> EntryPosition? in
             guard try BookmarksStore(connection).delete(messageID, in: roomID, of: userID) else { return nil }
             return try emitCount(of: userID, in: roomID, because: request.id, on: connection)
         }
@@ -99,7 +99,7 @@ struct Bookmarks: Sendable {
 
     /// Lists the caller's bookmarks in a room: `{roomId}` → all of them, the newest first.
     func list(_ request: RoomRequest) async throws -> Reply {
-        let found = try await database.read {
+        let found = try await request.read {
             try BookmarksStore($0).bookmarks(in: request.room.roomID, of: request.caller.userID)
         }
         return Reply(.ok, JSONWriter.value { json in json.array(of: found) { $0.value($1.json) } })

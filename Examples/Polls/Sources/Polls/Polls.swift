@@ -30,7 +30,6 @@ extension EventDescription {
 
 /// The polls of all rooms.
 struct Polls: Sendable {
-    let database: any Database
     let bus: any MessageBus
     let ids: UUIDv7Generator
     let clock: any WallClock
@@ -55,7 +54,7 @@ struct Polls: Sendable {
         let poll = Poll(
             id: ids.next(at: now.milliseconds), question: question, choices: choices,
             votes: choices.map { _ in 0 }, createdBy: request.caller.userID, createdAt: now, messageID: messageID)
-        let entry = try await database.write { [limit] connection in
+        let entry = try await request.write { [limit] connection in
             let store = PollsStore(connection)
             guard try store.insert(poll, in: room.roomID, upTo: limit) else {
                 throw ServiceError(.payloadTooLarge, "The room has \(limit) polls, which is as many as it may.")
@@ -83,7 +82,7 @@ struct Polls: Sendable {
     func vote(_ request: RoomRequest) async throws -> Reply {
         let (pollID, choice) = try Self.newVote.read(request.fields)
         let (now, room, voter) = (clock.now(), request.room, request.caller.userID)
-        let (poll, entry) = try await database.write { connection -> (Poll, EntryPosition) in
+        let (poll, entry) = try await request.write { connection -> (Poll, EntryPosition) in
             let store = PollsStore(connection)
             guard let before = try store.poll(pollID, in: room.roomID) else { throw Self.notFound }
             guard before.choices.indices.contains(choice) else {
@@ -103,7 +102,7 @@ struct Polls: Sendable {
 
     /// Lists a room's polls, the oldest first.
     func list(_ request: RoomRequest) async throws -> Reply {
-        let polls = try await database.read { try PollsStore($0).polls(of: request.room.roomID) }
+        let polls = try await request.read { try PollsStore($0).polls(of: request.room.roomID) }
         return Reply(.ok, JSONWriter.value { json in json.array(of: polls) { $0.value($1.json) } })
     }
 

@@ -17,8 +17,7 @@ public struct PollsService: Service {
 
     public init(_ context: ServiceContext) {
         polls = Polls(
-            database: context.database, bus: context.bus, ids: context.ids, clock: context.clock,
-            limit: context.configuration[Polls.maxPolls],
+            bus: context.bus, ids: context.ids, clock: context.clock, limit: context.configuration[Polls.maxPolls],
             votes: context.metrics.counter("polls_votes_total", "Votes, including those that replaced an earlier one."))
     }
 

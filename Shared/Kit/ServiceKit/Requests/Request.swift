@@ -3,6 +3,7 @@ import ParlorEventLog
 import ParlorJSON
 import ParlorMessageBus
 import ParlorStorage
+import Synchronization
 
 /// A request as its handler receives it. A class, as it is passed from closure to closure until it is
 /// answered.
@@ -12,6 +13,8 @@ public final class Request: Sendable {
     private let context: BusContext
     /// The time after which the sender no longer waits for the reply.
     public let deadline: ContinuousClock.Instant
+    /// True while the request's transaction runs with a record that the room's fence allows.
+    fileprivate let isFenceChecked = Atomic(false)
 
     init(_ data: JSONValue, _ context: BusContext, deadline: ContinuousClock.Instant) throws(ServiceError) {
         fields = try RequestFields(data)
@@ -50,6 +53,8 @@ public struct RoomRequest: Sendable {
     public let caller: Participant
     /// The log of the room's changes.
     public let logID: LogID
+    let database: any Database
+    let fence: RoomFence
 
     public var id: String { request.id }
     public var fields: RequestFields { request.fields }
@@ -57,15 +62,50 @@ public struct RoomRequest: Sendable {
     /// Returns the context for a request to another service on behalf of this one, as `Request.onward` does.
     public func onward(key: String? = nil) -> BusContext { request.onward(key: key) }
 
-    /// Emits events about a change in the room: appends them to the room's event log, in the change's own transaction. Of a
-    /// service with several logs, it is one that names this one: `database.write(in: request.logID.number)`.
+    /// Reads in the room, as its people are allowed to. The body runs only if the record is not older than the room's fence.
+    /// Otherwise the whole handler is called again, with a newer record.
+    ///
+    /// - Throws: the errors of `Database.read`.
+    public func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
+        let result = try await database.read { connection in
+            try isCurrent(on: connection) ? try body(connection) : nil
+        }
+        guard let result else { throw StaleMembership() }
+        return result
+    }
+
+    /// Writes in the room, in a transaction of the room's log. The body runs only if the record is not older than the room's
+    /// fence. Otherwise the whole handler is called again, with a newer record. So what a handler does before it has no
+    /// effects, and it is called once.
+    ///
+    /// - Parameters: those of `Database.write`.
+    /// - Throws: the errors of `Database.write`.
+    @discardableResult
+    public func write<T: Sendable>(
+        holding bytes: Int = 1024, wanting key: WantedKey? = nil,
+        _ body: @escaping @Sendable (any Connection) throws -> T
+    ) async throws -> T {
+        let result = try await database.write(holding: bytes, in: logID.number, wanting: key) { connection -> T? in
+            guard try isCurrent(on: connection) else { return nil }
+            request.isFenceChecked.store(true, ordering: .relaxed)
+            return try body(connection)
+        }
+        guard let result else { throw StaleMembership() }
+        return result
+    }
+
+    private func isCurrent(on connection: any Connection) throws -> Bool {
+        try room.version >= fence(room.roomID, connection)
+    }
+
+    /// Emits events about a change in the room: appends them to the room's event log, in the body of `write`.
     ///
     /// - Parameter fact: the fact, if another service needs one.
     /// - Returns: the entry's position, for the reply.
     public func emit(
         _ emissions: consuming [Emission], fact: Fact? = nil, at time: Timestamp, on connection: any Connection
     ) throws -> EntryPosition {
-        precondition(connection.log == logID.number, "an entry of \(logID) in a transaction of another log")
+        precondition(request.isFenceChecked.load(ordering: .relaxed), "an entry of a room outside of RoomRequest.write")
         let seq = try EventLog.append(
             at: time, roomID: room.roomID, participants: room.userIDs, emissions: emissions, fact: fact, requestID: id,
             on: connection)

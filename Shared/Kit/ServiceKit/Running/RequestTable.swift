@@ -23,6 +23,8 @@ public struct RequestTable: Sendable {
     private var fieldSchemas: [String: Schema] = [:]
     private var objectFieldSchemas: [ShownObject: [String: Schema]] = [:]
     private var presenceSubject: String?
+    /// The fence of rooms.
+    private(set) var fence = RoomFences.fence
     /// The logs over which this instance spreads rooms.
     var logLayout = LogLayout.single
     private let service: any Service.Type
@@ -59,13 +61,25 @@ public struct RequestTable: Sendable {
         add(endpoint, .reading(handler))
     }
 
-    /// Registers a handler for requests with a `roomId`. It is called once the room's participants are known,
-    /// and only if the caller is one of them. The service's `peer` has to have `requests: [Subject.membership]`.
+    /// Registers a handler for requests with a `roomId`. It is called once the room's record is known,
+    /// and only if the caller is one of its people. The service's `peer` has to have `requests: [Subject.membership]`.
+    ///
+    /// It uses the database by `RoomRequest.read` and `write`, which check that the record is still good. If it is not, they
+    /// throw, and the handler is called again.
     ///
     /// One sender's requests in a room start in the order they were sent, so writes that are queued before the handler's
     /// first suspension are queued in that order.
     public mutating func onRoom(_ endpoint: Endpoint, _ handler: @escaping RoomHandler) {
         add(endpoint, .inRoom(handler))
+    }
+
+    /// For the service that owns the records of rooms.
+    ///
+    /// - Parameter version: returns the version of a room's record; 0 if there is no such room.
+    public mutating func ownsRecords(
+        version: @escaping @Sendable (_ roomID: String, _ connection: any Connection) throws -> Int
+    ) {
+        fence = version
     }
 
     /// Registers the service's contribution to rooms as one person sees them, for gateways. A service has at

@@ -30,21 +30,81 @@ extension ServiceHost {
         case .inRoom(let handler):
             do throws(ServiceError) {
                 let parsed = try Request(request.data, request.context, deadline: request.deadline)
-                let caller = try parsed.caller
-                let roomID = try parsed.fields.string("roomId")
-                context.memberships.find(roomID, parsed.onward()) { [self] found in
-                    run(on: loop, request, since: started) {
-                        let room = try found.get()
-                        guard let participant = room.participant(caller.id) else { throw ServiceError.roomNotFound }
-                        let log = self.context.logLayout.number(ofRoom: room.roomID)
-                        return try await handler(
-                            RoomRequest(request: parsed, room: room, caller: participant, logID: LogID(self.name, log)))
-                    }
+                let inRoom = InRoom(
+                    request: parsed, caller: try parsed.caller, loop: loop, handler: handler, received: request,
+                    started: started, place: places.wrappingAdd(1, ordering: .relaxed).newValue)
+                context.memberships.enter(try parsed.fields.string("roomId"), parsed.onward()) { [self] in
+                    run(inRoom, with: $0)
                 }
             } catch {
                 finish(request, error, since: started)
             }
         }
+    }
+
+    /// A request in a room.
+    private struct InRoom: Sendable {
+        let request: Request
+        let caller: Caller
+        let loop: EventLoop
+        let handler: RequestTable.RoomHandler
+        let received: BusRequest
+        let started: ContinuousClock.Instant
+        /// Its place among those of its sender.
+        let place: Int
+        /// The times that the handler may be called again: a record may change while a newer one is requested.
+        fileprivate var repetitions = 8
+
+        /// The request for another call of its handler; nil after too many.
+        var repeated: InRoom? {
+            guard repetitions > 0 else { return nil }
+            var repeated = self
+            repeated.repetitions -= 1
+            return repeated
+        }
+    }
+
+    /// Calls the handler of a request in a room with the room's record; again if the record turns out to be stale.
+    private func run(_ inRoom: InRoom, with found: Result<Membership, ServiceError>) {
+        let room: Membership
+        switch found {
+        case .success(let record): room = record
+        case .failure(let error): return run(on: inRoom.loop, inRoom.received, since: inRoom.started) { throw error }
+        }
+        Task(executorPreference: inRoom.loop) { [self] in
+            let reply: any BusPayload
+            do {
+                // If the sender no longer waits, performing its request would only make others late.
+                guard inRoom.received.remaining > .zero else {
+                    throw ServiceError.unavailable("This part of the service")
+                }
+                reply = try await answer(inRoom.request, by: inRoom.caller, in: room, inRoom.handler)
+            } catch {
+                if error is StaleMembership, let again = inRoom.repeated {
+                    return context.memberships.renew(room, place: again.place, again.request.onward()) { [self] in
+                        run(again, with: $0)
+                    }
+                }
+                reply = translated(error, inRoom.received.subject, inRoom.received.context.requestID)
+            }
+            context.memberships.leave(room.roomID)
+            finish(inRoom.received, reply, since: inRoom.started)
+        }
+    }
+
+    private func answer(
+        _ request: Request, by caller: Caller, in room: Membership, _ handler: RequestTable.RoomHandler
+    ) async throws -> Reply {
+        guard let participant = room.participant(caller.id) else {
+            // Somebody who has been added is missing in an older record.
+            let fence = try await context.database.read { [table] in try table.fence(room.roomID, $0) }
+            throw room.version < fence ? StaleMembership() : ServiceError.roomNotFound as any Error
+        }
+        let logID = LogID(name, context.logLayout.number(ofRoom: room.roomID))
+        return try await handler(
+            RoomRequest(
+                request: request, room: room, caller: participant, logID: logID, database: context.database,
+                fence: table.fence))
     }
 
     private func run(
@@ -150,6 +210,8 @@ extension ServiceHost {
             return error
         }
         failures.add()
+        // The record has changed again and again, or Rooms has an older one than the fence, after a restored backup.
+        if error is StaleMembership { return .unavailable("This room") }
         if let error = error as? StorageError, error.isRetryable {
             // Overload is only counted, as a line for each would add to it.
             if error != .overloaded {

@@ -15,8 +15,10 @@ public final class ServiceHost: Sendable {
     let group: EventLoopGroup
     private let subscriptions = Mutex<[BusSubscription]>([])
     private let publisher: LogPublisher
-    private let table: RequestTable
+    let table: RequestTable
     let inFlight: InFlightRequests
+    /// The place of the last request in a room.
+    let places = Atomic(0)
     private let pruning: LogPruning
     let requests: Counter
     let failures: Counter

@@ -1,5 +1,5 @@
-/// The random id that a database gets when it is created, and the table that every database has: that of its
-/// event log, which the module EventLog writes and reads.
+/// The random id that a database gets when it is created, and the tables that every database has: that of its
+/// event log, which the module EventLog writes and reads, and that of the fences of rooms, which is ServiceKit's.
 enum DatabaseIdentity {
     private static let migration = Migration(
         version: 1, name: "identity and event log",
@@ -35,6 +35,9 @@ enum DatabaseIdentity {
                 ALTER TABLE database_identity ADD COLUMN logs INTEGER NOT NULL DEFAULT 1;
                 ALTER TABLE database_identity ADD COLUMN log_generation INTEGER NOT NULL DEFAULT 0
                 """),
+        Migration(
+            version: 7, name: "the fences of rooms",
+            sql: "CREATE TABLE room_fences (room_id TEXT PRIMARY KEY, version INTEGER NOT NULL)"),
     ]
 
     static func loadOrCreate(on connection: any Connection) throws -> String {
