@@ -8,7 +8,8 @@ import ParlorStorage
 public struct MessagingService: Service {
     public static let name = "messaging"
     public static let migrations = MessagingSchema.migrations
-    public static let peer = BusPeer.service(name, requests: [Subject.membership, Subject.sharedRooms])
+    public static let peer = BusPeer.service(
+        name, requests: [Subject.membership, Subject.sharedRooms], subscribes: [Subject.instances(of: name)])
     public static let log: LogContents = [.clientEvents, .roomChanges]
     public static let mayHaveSeveralLogs = true
     public static let limits = RateLimit.ofMessaging

@@ -21,7 +21,11 @@ package final class RequestForwarder: Sendable {
 
     /// Batches requests if a service accepts batches (`BatchingBus`). Sockets' events are not batched, as
     /// they have to stay in order.
-    package init(bus direct: any MessageBus, directory: Directory, requestTimeout: Duration, faults: ReplyFaults) {
+    package init(bus given: any MessageBus, directory: Directory, requestTimeout: Duration, faults: ReplyFaults) {
+        var direct = given
+        if !given.hasKeyAffinity {
+            direct = LogSharesBus(given) { directory.catalog.manifests[$0]?.logLayout ?? .single }
+        }
         bus = BatchingBus(direct) { directory.takesBatches(on: $0) }
         self.direct = direct
         self.directory = directory

@@ -30,7 +30,7 @@ package struct BroadcastPacing: Sendable {
     package var idleEndFactor = 1.0
     /// The duration above which no pause is shorter than `longEndFactor` times the broadcast. So broadcasts to thousands of
     /// sockets take at most a quarter of a loop's time, and three of four messages wait for none.
-    package var longBroadcast: Duration = .milliseconds(10)
+    package var longBroadcast: Duration = .milliseconds(30)
     package var longEndFactor = 3.0
     /// The time without connects, joins and HTTP requests that is required to end a pause early.
     package var quietPeriod: Duration = .milliseconds(100)

@@ -32,6 +32,13 @@ public enum Subject {
     }
     /// Returns the pattern of the subjects of a service's logs, without that of the log with the number 0.
     public static func logs(of service: String) -> String { "\(service).log.>" }
+    /// Returns the subject of a request in a room of a log, on a bus that does not bring a room's requests to one instance:
+    /// `messaging.101.send` for `messaging.send`. Instances share the logs (`LogShares`).
+    public static func request(_ subject: String, in log: LogID) -> String {
+        "\(log.service).\(log.number)\(subject.dropFirst(log.service.utf8.count))"
+    }
+    /// Returns the subject on which instances of a service that share its logs hear of each other.
+    public static func instances(of service: String) -> String { "\(service).instances" }
     /// Returns the subject of requests for a page of one of the service's logs: a `LogQuery`, answered with a `LogPage`.
     public static func logPage(of log: LogID) -> String { "\(log.service).events" }
     /// Returns the subject of requests for all that the log's service has, in pages, for services that follow the log

@@ -10,7 +10,7 @@ import Synchronization
 /// batch to fill. Under load a service gets few messages with many requests, and answers each message over
 /// one snapshot. Each request ends by its own deadline, however long others may wait. Use it for read-only
 /// requests: those of one sender may be reordered.
-public final class BatchingBus: MessageBus, DeadlineKeeper {
+public final class BatchingBus: ForwardingBus, DeadlineKeeper {
     public typealias Completion = @Sendable (Result<any BusPayload, BusError>) -> Void
 
     private struct Waiting: Sendable {
@@ -50,7 +50,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     /// could arrive before it.
     private static let leastTime: Duration = .milliseconds(10)
 
-    private let bus: any MessageBus
+    public let bus: any MessageBus
     private let takesBatches: @Sendable (_ subject: String) -> Bool
     private let state = Mutex(State())
     private let start = ContinuousClock.now
@@ -229,35 +229,4 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
             return earlier(state.pending.nextExpiry.map { start + $0 }, impatient.min())
         }
     }
-
-    // MARK: Forwarded to the other bus
-
-    public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
-        bus.publish(subject, all: payloads)
-    }
-
-    @discardableResult
-    public func subscribe(
-        _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
-    ) throws(BusError) -> BusSubscription {
-        try bus.subscribe(pattern, queue: queue, handler)
-    }
-
-    @discardableResult
-    public func respond(
-        to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
-    ) throws(BusError) -> BusSubscription {
-        try bus.respond(to: pattern, queue: queue, handler)
-    }
-
-    public var hasKeyAffinity: Bool { bus.hasKeyAffinity }
-    public var isConnected: Bool { bus.isConnected }
-
-    @discardableResult
-    public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
-        bus.onStateChange(handler)
-    }
-
-    public func flush() async throws(BusError) { try await bus.flush() }
-    public func close() async { await bus.close() }
 }

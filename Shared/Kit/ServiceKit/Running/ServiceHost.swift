@@ -16,6 +16,7 @@ public final class ServiceHost: Sendable {
     private let subscriptions = Mutex<[BusSubscription]>([])
     private let publisher: LogPublisher
     let table: RequestTable
+    private let shares = Mutex<LogShares?>(nil)
     let inFlight: InFlightRequests
     /// The place of the last request in a room.
     let places = Atomic(0)
@@ -103,6 +104,7 @@ public final class ServiceHost: Sendable {
         for (endpoint, entry) in table.entries {
             keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })
         }
+        try shareLogs(table)
         keep(try context.bus.subscribe(Subject.discover) { [publisher] _ in publisher.announce() })
         keep(
             context.bus.onStateChange { [publisher] state in
@@ -112,6 +114,24 @@ public final class ServiceHost: Sendable {
         try await context.bus.settle()
         try await publisher.start()
         pruning.start()
+    }
+
+    private func shareLogs(_ table: RequestTable) throws(BusError) {
+        guard !context.bus.hasKeyAffinity, context.logLayout.count > 1 else { return }
+        let entries = Dictionary(uniqueKeysWithValues: table.entries.map { ($0.endpoint.subject, $0.entry) })
+        let shares = LogShares(
+            of: context.logLayout.logs(of: name), service: name, id: context.newID(at: context.clock.now()),
+            on: context.bus
+        ) { [self] request in
+            // Without its second token, which is the number of the log.
+            let tokens = request.subject.split(separator: ".", maxSplits: 2)
+            guard tokens.count == 3, let entry = entries["\(tokens[0]).\(tokens[2])"] else {
+                return request.reply(ServiceError.unavailable("This part of the service"))
+            }
+            receive(request, entry)
+        }
+        try shares.start()
+        self.shares.withLock { $0 = shares }
     }
 
     /// Throws if the database cannot be read or written.
@@ -151,6 +171,7 @@ public final class ServiceHost: Sendable {
     /// Accepts no more requests, then waits for those in progress, at most `deadline`.
     public func stop(within deadline: Duration) async {
         for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
+        shares.withLock(\.self)?.stop()
         publisher.stop()
         let left = await inFlight.close(within: deadline)
         if left > 0 { context.log.warning("stopping with requests in progress", ["count": left]) }
