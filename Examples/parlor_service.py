@@ -280,6 +280,7 @@ class Service:
             if replaced:  # and with it all logs of that database
                 place["after"] = heads
             self.go_to(place)
+        self.publish()  # now: if the next log cannot be followed, this is committed all the same
         return not whole
 
     def follow_next(self, generation: int, heads: dict, numbers: list[int]) -> bool:

@@ -90,6 +90,8 @@ struct DrillOptions: Sendable {
         guard databaseURL != nil || max(logs, instances) == 1 else {
             throw Malformed(description: "several logs or instances need --database-url")
         }
+        // Programs of two versions do not share a schema.
+        guard instances == 1 || upgrade == nil else { throw Malformed(description: "--upgrade is for one instance") }
         // Disk faults need SQLite files; database faults need a PostgreSQL server.
         faultKinds.remove(databaseURL == nil ? .database : .disk)
     }

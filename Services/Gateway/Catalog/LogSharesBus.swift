@@ -3,8 +3,10 @@ import ParlorEventLog
 import ParlorJSON
 import ParlorMessageBus
 
-/// Brings the requests in a room to the instance that serves the room's log, on a bus that does not bring those with one key
+/// Brings the writes in a room to the instance that serves the room's log, on a bus that does not bring requests with one key
 /// to one instance. If no instance serves it at the moment, any gets them.
+///
+/// What only reads goes to any instance: if one dies with it, the bus asks another one.
 final class LogSharesBus: ForwardingBus {
     let bus: any MessageBus
     private let layout: @Sendable (_ service: String) -> LogLayout
@@ -19,7 +21,8 @@ final class LogSharesBus: ForwardingBus {
         _ subject: String, _ data: JSONValue, _ context: BusContext,
         completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void
     ) {
-        guard let key = context.key, let dot = subject.utf8.firstIndex(of: UInt8(ascii: ".")) else {
+        guard !context.isRepeatable, let key = context.key, let dot = subject.utf8.firstIndex(of: UInt8(ascii: "."))
+        else {
             return bus.request(subject, data, context, completion: completion)
         }
         let service = String(subject[..<dot])

@@ -492,6 +492,27 @@ def test_a_log_that_lost_its_newest_entries_is_missed_and_the_entries_of_the_oth
     follower.db.close()
 
 
+def test_what_it_emits_for_one_log_is_published_though_the_next_log_cannot_be_followed(owners):
+    owners.change(100, 101)
+    follower, _ = owners.follower(begins="end")
+    follow(follower)
+    owners.write(100, "a")
+    owners.write(101, "b")
+    sent, answer = [], owners.ask
+
+    def ask(subject, query):
+        if query.get("log") == 101:
+            raise Refused("service_unavailable", "Try again in a moment.")
+        return answer(subject, query)
+
+    follower.ask, follower.bus = ask, SimpleNamespace(send=lambda **line: sent.append(line))
+    follower.take = lambda entry: follower.emit("room", [], [{"to": "room", "event": "taken", "data": 1}])
+    with pytest.raises(Refused):
+        follower.follow()
+    assert [line["subject"] for line in sent] == ["follower.log"]
+    follower.db.close()
+
+
 def test_an_instance_that_does_not_know_the_new_logs_yet_is_asked_again_later(owners):
     owners.change(100, 101)
     follower, taken = owners.follower(begins="end")

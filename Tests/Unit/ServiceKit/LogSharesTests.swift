@@ -12,7 +12,7 @@ struct LogSharesTests {
 
     private func instance(
         _ id: String, on bus: any MessageBus, _ served: Collector<String> = Collector(),
-        every interval: Duration = .milliseconds(20)
+        every interval: Duration = .seconds(3600)
     ) throws -> LogShares {
         let shares = LogShares(of: Self.logs, service: "notes", id: id, on: bus, every: interval) { request in
             served.add("\(id) \(request.subject)")
@@ -37,21 +37,21 @@ struct LogSharesTests {
         let second = try instance("b", on: bus)
         await wait(first, for: [100, 102])
         await wait(second, for: [101, 103])
-        first.stop()
+        await first.stop()
         await wait(second, for: [100, 101, 102, 103])
-        second.stop()
+        await second.stop()
         #expect(bus.openPatterns.isEmpty)
     }
 
     @Test("the logs of an instance that is silent are taken by the other")
     func silent() async throws {
         let bus = FakeBus(hasKeyAffinity: false)
-        let first = try instance("a", on: bus)
+        let first = try instance("a", on: bus, every: .milliseconds(200))
         await wait(first, for: [100, 101, 102, 103])
         try bus.publish(Subject.instances(of: "notes"), try JSONValue(parsing: #"{"instance":"b"}"#))
         #expect(numbers(first) == [100, 102])
         await wait(first, for: [100, 101, 102, 103])
-        first.stop()
+        await first.stop()
     }
 
     @Test("requests for a log reach the instance that serves it, with the log's number in the subject")
@@ -66,17 +66,17 @@ struct LogSharesTests {
             _ = try await bus.request(subject, .emptyObject, BusContext(requestID: "test"))
         }
         #expect(served.items == ["a notes.100.write", "b notes.101.write", "a notes.102.write", "b notes.103.write"])
-        first.stop()
-        second.stop()
+        await first.stop()
+        await second.stop()
     }
 
     @Test("something else on the subject changes nothing", arguments: ["7", "{}", #"{"instance":7}"#])
     func malformed(json: String) async throws {
         let bus = FakeBus(hasKeyAffinity: false)
-        let shares = try instance("a", on: bus, every: .seconds(3600))
+        let shares = try instance("a", on: bus)
         await wait(shares, for: [100, 101, 102, 103])
         try bus.publish(Subject.instances(of: "notes"), try JSONValue(parsing: json))
         #expect(numbers(shares) == [100, 101, 102, 103])
-        shares.stop()
+        await shares.stop()
     }
 }

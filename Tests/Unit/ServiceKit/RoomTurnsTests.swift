@@ -169,7 +169,9 @@ struct RoomTurnsTests {
         room.refuse()
         room.find(-1)
         room.reply()
-        #expect(room.found == [-1] && room.queue.map(\.request) == [1])
+        room.find(-2)
+        room.proceed()
+        #expect(room.found == [-1, -2] && room.queue.map(\.request) == [1])
         room.runAll()
         #expect(room.committed == [0, 1])
     }
@@ -178,14 +180,18 @@ struct RoomTurnsTests {
     func failure() {
         var room = Room(cached: Self.record(1))
         room.enter(0)
+        room.enter(1)
         room.change()
         room.commit()
         room.refuse()
-        room.enter(1)
-        room.fail()
-        #expect(room.failed == [0, 1] && room.turns.isIdle)
         room.enter(2)
+        // Also while another one runs.
+        room.fail()
+        #expect(room.failed == [0, 2])
         room.runAll()
-        #expect(room.committed == [2] && room.asked == 2)
+        #expect(room.committed == [1] && room.asked == 2 && room.turns.isIdle)
+        room.enter(3)
+        room.runAll()
+        #expect(room.committed == [1, 3])
     }
 }

@@ -22,8 +22,8 @@ public final class Memberships: Sendable {
     private let bus: any MessageBus
     private let state: Mutex<State>
 
-    /// The limit of the wait, shorter than a request's deadline at the edge, so that waiting callers get the
-    /// reason of the failure.
+    /// The limit of the wait for Rooms, shorter than a request's deadline at the edge, so that waiting callers get
+    /// the reason of the failure.
     private static let maxWait: Duration = .seconds(3)
 
     public init(_ bus: any MessageBus, maxBytes: Int = Memberships.standardMaxBytes) {
@@ -86,7 +86,9 @@ public final class Memberships: Sendable {
         }
         switch step {
         case .known(let membership): completion(.success(membership))
-        case .waiting(let asks): if asks { ask(roomID, context) }
+        case .waiting(let asks):
+            // The answer may be there already, and wait for requests that run.
+            if asks { ask(roomID, context) } else { proceed(roomID, context) { _ in false } }
         }
     }
 

@@ -13,7 +13,7 @@ public final class Request: Sendable {
     private let context: BusContext
     /// The time after which the sender no longer waits for the reply.
     public let deadline: ContinuousClock.Instant
-    /// True while the request's transaction runs with a record that the room's fence allows.
+    /// True while the body of `RoomRequest.write` runs.
     fileprivate let isFenceChecked = Atomic(false)
 
     init(_ data: JSONValue, _ context: BusContext, deadline: ContinuousClock.Instant) throws(ServiceError) {
@@ -75,8 +75,8 @@ public struct RoomRequest: Sendable {
     }
 
     /// Writes in the room, in a transaction of the room's log. The body runs only if the record is not older than the room's
-    /// fence. Otherwise the whole handler is called again, with a newer record. So what a handler does before it has no
-    /// effects, and it is called once.
+    /// fence. Otherwise the whole handler is called again, with a newer record. So what a handler does before, such as an
+    /// earlier write, must bear repetition.
     ///
     /// - Parameters: those of `Database.write`.
     /// - Throws: the errors of `Database.write`.
@@ -88,6 +88,7 @@ public struct RoomRequest: Sendable {
         let result = try await database.write(holding: bytes, in: logID.number, wanting: key) { connection -> T? in
             guard try isCurrent(on: connection) else { return nil }
             request.isFenceChecked.store(true, ordering: .relaxed)
+            defer { request.isFenceChecked.store(false, ordering: .relaxed) }
             return try body(connection)
         }
         guard let result else { throw StaleMembership() }

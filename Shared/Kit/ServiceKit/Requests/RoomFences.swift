@@ -16,6 +16,8 @@ struct RoomFences {
     ///
     /// It belongs in a transaction of the room's log, so that no write in the room commits at the same time.
     func raise(_ roomID: String, to version: Int) throws {
+        // The next write of the batch loads the fence again.
+        try connection.writePending()
         try connection.execute(
             """
             INSERT INTO room_fences (room_id, version) VALUES ($1, $2)

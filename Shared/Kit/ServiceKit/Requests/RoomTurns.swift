@@ -86,7 +86,8 @@ struct RoomTurns<Waiter> {
             defer { finding = [] }
             return deliver(finding, answer)
         }
-        guard hasBegun || running == 0 else { return .wait }
+        // There is no order of failures.
+        guard hasBegun || running == 0 || (try? answer.get()) == nil else { return .wait }
         hasBegun = true
         let requests = stale.sorted { $0.place < $1.place }.map(\.waiter) + entering
         (stale, entering) = ([], [])

@@ -51,8 +51,7 @@ final class LogShares: Sendable {
             self?.hear(of: id, leaves: message.data["leaves"]?.bool ?? false)
         }
         let telling = Task { [weak self, interval] in
-            while !Task.isCancelled {
-                self?.tell()
+            while !Task.isCancelled, self?.tell() != nil {
                 try? await Task.sleep(for: interval)  // cancelled: the loop ends
             }
         }
@@ -60,12 +59,13 @@ final class LogShares: Sendable {
     }
 
     /// Serves none of the logs any more, and tells the others.
-    func stop() {
+    func stop() async {
         let state = state.withLock { state in
             state.isStopped = true
             return state
         }
         state.telling?.cancel()
+        await state.telling?.value
         state.hearing?.cancel()
         for subscription in state.serving.values { subscription.cancel() }
         publish(leaves: true)
@@ -75,6 +75,7 @@ final class LogShares: Sendable {
     var served: [LogID] { state.withLock { $0.serving.keys.sorted() } }
 
     private func tell() {
+        guard !state.withLock(\.isStopped) else { return }
         publish(leaves: false)
         // It takes its share without a bus as well: while there is none, nobody asks.
         hear(of: id, leaves: false)
@@ -89,14 +90,17 @@ final class LogShares: Sendable {
     }
 
     private func hear(of instance: String, leaves: Bool) {
-        let ended = state.withLock { state -> [BusSubscription] in
-            guard !state.isStopped else { return [] }
+        let (isNew, ended) = state.withLock { state -> (Bool, [BusSubscription]) in
+            guard !state.isStopped else { return (false, []) }
             let now = ContinuousClock.now
+            let isNew = state.heard[instance] == nil && !leaves
             state.heard[instance] = leaves ? nil : now
             state.heard = state.heard.filter { now - $0.value <= interval * Self.maxSilence }
-            return share(&state)
+            return (isNew, share(&state))
         }
         for subscription in ended { subscription.cancel() }
+        // A new one learns of this one at once.
+        if isNew, instance != id { publish(leaves: false) }
     }
 
     /// Serves the logs that fall to this instance.

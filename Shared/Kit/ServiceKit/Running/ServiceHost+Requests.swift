@@ -211,7 +211,10 @@ extension ServiceHost {
         }
         failures.add()
         // The record has changed again and again, or Rooms has an older one than the fence, after a restored backup.
-        if error is StaleMembership { return .unavailable("This room") }
+        if error is StaleMembership {
+            context.log.warning("a room has no record that its fence allows", ["request": requestID])
+            return .unavailable("This room")
+        }
         if let error = error as? StorageError, error.isRetryable {
             // Overload is only counted, as a line for each would add to it.
             if error != .overloaded {

@@ -171,7 +171,7 @@ public final class ServiceHost: Sendable {
     /// Accepts no more requests, then waits for those in progress, at most `deadline`.
     public func stop(within deadline: Duration) async {
         for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
-        shares.withLock(\.self)?.stop()
+        await shares.withLock { $0.take() }?.stop()
         publisher.stop()
         let left = await inFlight.close(within: deadline)
         if left > 0 { context.log.warning("stopping with requests in progress", ["count": left]) }
