@@ -85,7 +85,7 @@ extension ServiceHost {
                         run(again, with: $0)
                     }
                 }
-                reply = translated(error, inRoom.received.subject, inRoom.received.context.requestID)
+                reply = errors.translated(error, inRoom.received.subject, inRoom.received.context.requestID)
             }
             context.memberships.leave(room.roomID)
             finish(inRoom.received, reply, since: inRoom.started)
@@ -117,7 +117,7 @@ extension ServiceHost {
                 guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
                 finish(request, try await work(), since: started)
             } catch {
-                finish(request, translated(error, request.subject, request.context.requestID), since: started)
+                finish(request, errors.translated(error, request.subject, request.context.requestID), since: started)
             }
         }
     }
@@ -132,11 +132,12 @@ extension ServiceHost {
                 do {
                     finish(request, LogPage.Payload(try page.get()), since: started)
                 } catch {
-                    finish(request, translated(error, request.subject, request.context.requestID), since: started)
+                    finish(
+                        request, errors.translated(error, request.subject, request.context.requestID), since: started)
                 }
             }
         } catch {
-            finish(request, translated(error, request.subject, request.context.requestID), since: started)
+            finish(request, errors.translated(error, request.subject, request.context.requestID), since: started)
         }
     }
 
@@ -172,7 +173,7 @@ extension ServiceHost {
                     reply = try handler(
                         Request(one.data, one.context, deadline: request.deadline), connection)
                 } catch {
-                    reply = translated(error, request.subject, one.context.requestID)
+                    reply = errors.translated(error, request.subject, one.context.requestID)
                     // A storage error may have ended the snapshot. The sender repeats the requests that
                     // have no reply.
                     mayGoOn = !(error is StorageError)
@@ -200,52 +201,6 @@ extension ServiceHost {
         request.reply(reply)
         // Only a batch's reply is a `JSONValue`. Its members were logged one by one.
         if !(reply is JSONValue) { note(reply, to: request.context, request.subject, took) }
-    }
-
-    /// Converts an error to a `ServiceError`. An error of another type is logged here, unless it is overload or text
-    /// that cannot be stored. The caller sees no details of an unexpected error, only that the request failed.
-    private func translated(_ error: any Error, _ subject: String, _ requestID: String) -> ServiceError {
-        if let error = error as? ServiceError {
-            if error.code.isRetryable, error.code != .rateLimited { failures.add() }
-            return error
-        }
-        failures.add()
-        // The record has changed again and again, or Rooms has an older one than the fence, after a restored backup.
-        if error is StaleMembership {
-            context.log.warning("a room has no record that its fence allows", ["request": requestID])
-            return .unavailable("This room")
-        }
-        if let error = error as? StorageError, error.isRetryable {
-            // Overload is only counted, as a line for each would add to it.
-            if error != .overloaded {
-                context.log.warning(
-                    "storage refused a request",
-                    ["subject": subject, "error": "\(error)", "request": requestID])
-            }
-            return .unavailable("Storage")
-        }
-        if case StorageError.unstorableText = error {
-            return ServiceError(.invalidField, "There are control characters in the text.")
-        }
-        if error is BusError {
-            context.log.warning(
-                "the bus failed during a request",
-                ["subject": subject, "error": "\(error)", "request": requestID])
-            return .unavailable("A part of the service")
-        }
-        context.log.error(
-            "a request failed",
-            ["subject": subject, "error": Self.name(of: error), "request": requestID])
-        return ServiceError(.internal, "Something went wrong on our side.")
-    }
-
-    /// Returns an error's description for a log. A description written for the error type may be shown; the
-    /// one that Swift derives shows all its values, which may be a person's.
-    private static func name(of error: any Error) -> String {
-        if error is StorageError || error is any CustomStringConvertible { return "\(error)" }
-        let mirror = Mirror(reflecting: error)
-        guard mirror.displayStyle == .enum else { return "\(type(of: error))" }
-        return "\(type(of: error)).\(mirror.children.first?.label ?? "\(error)")"
     }
 }
 

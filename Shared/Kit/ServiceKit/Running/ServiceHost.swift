@@ -23,6 +23,7 @@ public final class ServiceHost: Sendable {
     private let pruning: LogPruning
     let requests: Counter
     let failures: Counter
+    let errors: RequestErrors
     let latency: Histogram
 
     /// The limit of requests in progress. Others are refused at once, as waiting would only make each
@@ -60,6 +61,7 @@ public final class ServiceHost: Sendable {
             "parlor_requests_total", "Requests received by a service.", labels: labels)
         failures = context.metrics.counter(
             "parlor_request_failures_total", "Requests that failed for reasons other than the caller.", labels: labels)
+        errors = RequestErrors(failures: failures, log: context.log)
         latency = context.metrics.histogram(
             "parlor_request_seconds", "Time from a request to its reply, in seconds.", labels: labels)
         context.metrics.watch(context.database, of: name)
