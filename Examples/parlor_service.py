@@ -298,7 +298,7 @@ class Service:
         return True
 
     def lost(self, place: dict, heads: dict) -> bool:
-        """Tells the service that entries are lost. Returns whether it reads a snapshot, whose changes are after the heads."""
+        """Notifies the service that entries are lost. Returns whether it reads a snapshot: later changes are after the heads."""
         if self.missed():
             place.update(after=heads, cursor=None)
             self.go_to(place)

@@ -27,31 +27,30 @@ struct RoomTurnsTests {
 
         mutating func enter(_ request: Int) {
             if !turns.isAsked, let cached {
-                turns.run()
+                note(.run)
                 queue.append((request, cached.version))
-            } else if turns.enter(request) {
-                ask()
+            } else {
+                note(.enter(request))
             }
         }
 
-        mutating func find(_ caller: Int) { if turns.find(caller) { ask() } }
+        mutating func find(_ caller: Int) { note(.find(caller)) }
 
         mutating func ask() {
             asked += 1
+            cached = nil
             answer = RoomTurnsTests.record(version)
         }
 
         mutating func reply() {
             guard let answer else { return }
             self.answer = nil
-            turns.answered(.success(answer))
-            proceed()
+            note(.answer(.success(answer)))
         }
 
         mutating func fail() {
             answer = nil
-            turns.answered(.failure(.roomNotFound))
-            proceed()
+            note(.answer(.failure(.roomNotFound)))
         }
 
         /// Runs the first write of the queue.
@@ -60,8 +59,7 @@ struct RoomTurnsTests {
             let write = queue.removeFirst()
             if write.version >= fence {
                 committed.append(write.request)
-                turns.leave()
-                proceed()
+                note(.leave)
             } else {
                 refused.append(write)
             }
@@ -73,13 +71,11 @@ struct RoomTurnsTests {
         mutating func refuse(_ index: Int = 0) {
             guard !refused.isEmpty else { return }
             let write = refused.remove(at: index % refused.count)
-            cached = nil
-            if turns.renew(write.request, place: write.request, after: write.version) { ask() }
-            proceed()
+            note(.renew(write.request, place: write.request, after: write.version))
         }
 
-        mutating func proceed() {
-            var step = turns.next()
+        mutating func note(_ change: RoomTurns<Int>.Change) {
+            var step = turns.note(change)
             while case .deliver(let requests, let answer) = step {
                 for request in requests {
                     switch answer {
@@ -88,7 +84,7 @@ struct RoomTurnsTests {
                     case .failure: failed.append(request)
                     }
                 }
-                step = turns.next(hasDelivered: true)
+                step = turns.note(.delivered)
             }
             switch step {
             case .ask: ask()
@@ -109,6 +105,16 @@ struct RoomTurnsTests {
                 refuse()
             }
         }
+    }
+
+    /// Returns a room with so many requests, of which the first was refused, as the record has changed since.
+    private func room(requests: Int) -> Room {
+        var room = Room(cached: Self.record(1))
+        for request in 0..<requests { room.enter(request) }
+        room.change()
+        room.commit()
+        room.refuse()
+        return room
     }
 
     @Test("requests commit in the order in which they came, however often the record changes", arguments: 1...300)
@@ -137,11 +143,7 @@ struct RoomTurnsTests {
 
     @Test("a request that is repeated is not overtaken by one that runs with the same stale record, or comes later")
     func notOvertaken() {
-        var room = Room(cached: Self.record(1))
-        for request in 0..<3 { room.enter(request) }
-        room.change()
-        room.commit()
-        room.refuse()
+        var room = room(requests: 3)
         room.enter(3)
         // The answer is there before the other two have run.
         room.reply()
@@ -161,16 +163,10 @@ struct RoomTurnsTests {
 
     @Test("who wants the record alone does not wait for requests that still run")
     func finding() {
-        var room = Room(cached: Self.record(1))
-        room.enter(0)
-        room.enter(1)
-        room.change()
-        room.commit()
-        room.refuse()
+        var room = room(requests: 2)
         room.find(-1)
         room.reply()
         room.find(-2)
-        room.proceed()
         #expect(room.found == [-1, -2] && room.queue.map(\.request) == [1])
         room.runAll()
         #expect(room.committed == [0, 1])
@@ -178,12 +174,7 @@ struct RoomTurnsTests {
 
     @Test("if the record cannot be had, all who wait fail, and the next one asks again")
     func failure() {
-        var room = Room(cached: Self.record(1))
-        room.enter(0)
-        room.enter(1)
-        room.change()
-        room.commit()
-        room.refuse()
+        var room = room(requests: 2)
         room.enter(2)
         // Also while another one runs.
         room.fail()

@@ -34,7 +34,7 @@ public final class Memberships: Sendable {
     /// Calls the completion with the room's record: at once if it is cached, otherwise when the rooms
     /// service has replied. For one room, completions are called in the order of the calls.
     public func find(_ roomID: String, _ context: BusContext, _ completion: @escaping Completion) {
-        take(roomID, context, completion) { $0.find(completion) }
+        take(roomID, context, completion, ifKnown: nil, else: .find(completion))
     }
 
     public func find(_ roomID: String, _ context: BusContext) async throws -> Membership {
@@ -49,47 +49,30 @@ public final class Memberships: Sendable {
     ///
     /// While requests of the room are repeated with a newer record, later ones wait behind them.
     func enter(_ roomID: String, _ context: BusContext, _ completion: @escaping Completion) {
-        take(roomID, context, completion, runs: true) { $0.enter(completion) }
+        take(roomID, context, completion, ifKnown: .run, else: .enter(completion))
     }
 
     /// Ends a request in the room.
-    func leave(_ roomID: String) {
-        proceed(roomID) { turns in
-            turns.leave()
-            return false
-        }
-    }
+    func leave(_ roomID: String) { note(.leave, roomID) }
 
     /// Calls the completion of a request, which found its record stale, with a newer record.
     ///
     /// - Parameter place: the request's place among those of its sender.
     func renew(_ stale: Membership, place: Int, _ context: BusContext, _ completion: @escaping Completion) {
-        let roomID = stale.roomID
-        state.withLock { _ = $0.known.remove(roomID) }
-        proceed(roomID, context) { $0.renew(completion, place: place, after: stale.version) }
+        note(.renew(completion, place: place, after: stale.version), stale.roomID, context)
     }
 
     private func take(
-        _ roomID: String, _ context: BusContext, _ completion: Completion, runs: Bool = false,
-        _ wait: (inout RoomTurns<Completion>) -> Bool
+        _ roomID: String, _ context: BusContext, _ completion: Completion,
+        ifKnown: RoomTurns<Completion>.Change?, else waits: RoomTurns<Completion>.Change
     ) {
-        enum Step {
-            case known(Membership)
-            case waiting(asks: Bool)
+        let (known, step) = state.withLock { state -> (Membership?, RoomTurns<Completion>.Step) in
+            let isAsked = state.turns[roomID]?.isAsked ?? false
+            let known = isAsked ? nil : state.known.use(roomID)
+            let change = known == nil ? waits : ifKnown
+            return (known, change.map { state.note($0, roomID) } ?? .wait)
         }
-        let step = state.withLock { state -> Step in
-            if state.turns[roomID]?.isAsked != true, let membership = state.known.use(roomID) {
-                if runs { state.turns[roomID, default: RoomTurns()].run() }
-                return .known(membership)
-            }
-            return .waiting(asks: wait(&state.turns[roomID, default: RoomTurns()]))
-        }
-        switch step {
-        case .known(let membership): completion(.success(membership))
-        case .waiting(let asks):
-            // The answer may be there already, and wait for requests that run.
-            if asks { ask(roomID, context) } else { proceed(roomID, context) { _ in false } }
-        }
+        if let known { completion(.success(known)) } else { perform(step, roomID, context) }
     }
 
     // MARK: Asking
@@ -102,10 +85,7 @@ public final class Memberships: Sendable {
             isRepeatable: true)
         let data = JSONWriter.object { $0.member("roomId", roomID) }
         bus.ask(Subject.membership, data, context, of: "Rooms") { [self] result in
-            proceed(roomID, context) { turns in
-                turns.answered(Self.membership(result))
-                return false
-            }
+            note(.answer(Self.membership(result)), roomID, context)
         }
     }
 
@@ -113,37 +93,40 @@ public final class Memberships: Sendable {
         result.flatMap { reply in Membership(reply.data).map { .success($0) } ?? .failure(.noReply) }
     }
 
-    /// Notes what has happened in a room, and calls the completions that this sets free, in order, including those added
-    /// meanwhile.
-    ///
-    /// - Parameter change: returns true if the record has to be asked for.
-    private func proceed(
-        _ roomID: String, _ context: BusContext = BusContext(requestID: "membership"),
-        _ change: (inout RoomTurns<Completion>) -> Bool
+    /// Notes a change in a room, and does what it makes necessary.
+    private func note(
+        _ change: RoomTurns<Completion>.Change, _ roomID: String,
+        _ context: BusContext = BusContext(requestID: "membership")
     ) {
-        var step = state.withLock { state -> RoomTurns<Completion>.Step in
-            if change(&state.turns[roomID, default: RoomTurns()]) { return .ask }
-            return state.next(roomID)
-        }
+        perform(state.withLock { $0.note(change, roomID) }, roomID, context)
+    }
+
+    /// Does a step and those that follow it. Completions are called in order, including those added meanwhile.
+    private func perform(_ first: RoomTurns<Completion>.Step, _ roomID: String, _ context: BusContext) {
+        var step = first
         while case .deliver(let completions, let answer) = step {
             for completion in completions { completion(answer) }
-            step = state.withLock { $0.next(roomID, hasDelivered: true) }
+            step = state.withLock { $0.note(.delivered, roomID) }
         }
         if case .ask = step { ask(roomID, context) }
     }
 }
 
 extension Memberships.State {
-    /// - Returns: the next step in a room: `deliver`, `ask` or `wait`.
-    fileprivate mutating func next(
-        _ roomID: String, hasDelivered: Bool = false
+    /// - Returns: the step that a change in a room makes necessary.
+    fileprivate mutating func note(
+        _ change: RoomTurns<Memberships.Completion>.Change, _ roomID: String
     ) -> RoomTurns<Memberships.Completion>.Step {
-        guard var turns = turns[roomID] else { return .wait }
         // Taken out, so that it is not copied.
-        self.turns[roomID] = nil
-        let step = turns.next(hasDelivered: hasDelivered)
+        var turns = turns.removeValue(forKey: roomID) ?? RoomTurns()
+        let step = turns.note(change)
+        switch step {
+        // The cached record is stale, if there is one.
+        case .ask: known.remove(roomID)
         // Only now does it reach new callers, who must not overtake those who waited.
-        if case .finish(.success(let membership)) = step { known.put(membership, for: roomID) }
+        case .finish(.success(let membership)): known.put(membership, for: roomID)
+        default: break
+        }
         if !turns.isIdle { self.turns[roomID] = turns }
         return step
     }

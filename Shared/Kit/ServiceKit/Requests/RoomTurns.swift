@@ -5,14 +5,30 @@ import ParlorContracts
 /// Requests that find their record stale are repeated with a newer one in the order in which they came. That waits until
 /// none runs with the stale record any more, and later requests wait behind. So a sender's requests stay in order.
 struct RoomTurns<Waiter> {
-    /// What to do next, without the lock that guards this value.
+    enum Change {
+        /// A caller wants the record alone.
+        case find(Waiter)
+        /// A request waits for the record.
+        case enter(Waiter)
+        /// A request runs with a record of the cache.
+        case run
+        /// A request that ran has ended.
+        case leave
+        /// A request that ran found its record, of this version, stale. `place` is its place among those of its sender.
+        case renew(Waiter, place: Int, after: Int)
+        /// The reply to the step `ask`.
+        case answer(Result<Membership, ServiceError>)
+        /// The step `deliver` is done.
+        case delivered
+    }
+
+    /// What a change makes necessary, without the lock that guards this value.
     enum Step {
         case deliver([Waiter], Result<Membership, ServiceError>)
-        /// Ask for the record, and call `answered`.
         case ask
         /// Nobody waits any more; the record is for the cache.
         case finish(Result<Membership, ServiceError>)
-        /// Another call goes on.
+        /// Another change goes on.
         case wait
     }
 
@@ -38,50 +54,32 @@ struct RoomTurns<Waiter> {
     /// True if there is nothing to remember.
     var isIdle: Bool { running == 0 && !isAsked }
 
-    /// Adds a caller that wants the record alone.
-    ///
-    /// - Returns: true if the record has to be asked for.
-    mutating func find(_ waiter: Waiter) -> Bool {
-        finding.append(waiter)
-        return asks()
-    }
-
-    /// Adds a request that waits for the record.
-    ///
-    /// - Returns: true if the record has to be asked for.
-    mutating func enter(_ waiter: Waiter) -> Bool {
-        entering.append(waiter)
-        return asks()
-    }
-
-    /// Notes a request that runs with a record of the cache.
-    mutating func run() { running += 1 }
-
-    /// Notes the end of a request that ran.
-    mutating func leave() { running -= 1 }
-
-    /// Notes that a request that ran found its record stale, and waits for a newer one.
-    ///
-    /// - Parameter place: the request's place among those of its sender.
-    /// - Returns: true if the record has to be asked for.
-    mutating func renew(_ waiter: Waiter, place: Int, after version: Int) -> Bool {
-        running -= 1
-        if case .success(let answer)? = answer, answer.version <= version {
-            staleAgain.append((place, waiter))
-            return false
+    mutating func note(_ change: Change) -> Step {
+        switch change {
+        case .find(let waiter): finding.append(waiter)
+        case .enter(let waiter): entering.append(waiter)
+        case .run: running += 1
+        case .leave: running -= 1
+        case .renew(let waiter, let place, let version):
+            running -= 1
+            if case .success(let answer)? = answer, answer.version <= version {
+                staleAgain.append((place, waiter))
+            } else {
+                stale.append((place, waiter))
+            }
+        case .answer(let answer): self.answer = answer
+        case .delivered: isDelivering = false
         }
-        stale.append((place, waiter))
-        return asks()
+        return next()
     }
 
-    mutating func answered(_ answer: Result<Membership, ServiceError>) { self.answer = answer }
-
-    /// Call it after `leave`, `renew` and `answered`.
-    ///
-    /// - Parameter hasDelivered: true if the caller has done the step `deliver`.
-    mutating func next(hasDelivered: Bool = false) -> Step {
-        if hasDelivered { isDelivering = false }
-        guard let answer, !isDelivering else { return .wait }
+    private mutating func next() -> Step {
+        guard !isDelivering else { return .wait }
+        guard let answer else {
+            guard !isAsked, !(finding.isEmpty && entering.isEmpty && stale.isEmpty) else { return .wait }
+            isAsked = true
+            return .ask
+        }
         if !finding.isEmpty {
             defer { finding = [] }
             return deliver(finding, answer)
@@ -108,9 +106,8 @@ struct RoomTurns<Waiter> {
         isDelivering = true
         return .deliver(waiters, answer)
     }
-
-    private mutating func asks() -> Bool {
-        defer { isAsked = true }
-        return !isAsked
-    }
 }
+
+extension RoomTurns: Sendable where Waiter: Sendable {}
+extension RoomTurns.Step: Sendable where Waiter: Sendable {}
+extension RoomTurns.Change: Sendable where Waiter: Sendable {}

@@ -14,7 +14,7 @@ final class LogShares: Sendable {
         var heard: [String: ContinuousClock.Instant] = [:]
         var serving: [LogID: BusSubscription] = [:]
         var hearing: BusSubscription?
-        var telling: Task<Void, Never>?
+        var heartbeats: Task<Void, Never>?
         var isStopped = false
     }
 
@@ -31,7 +31,7 @@ final class LogShares: Sendable {
 
     /// - Parameters:
     ///   - id: of this instance, unlike those of others.
-    ///   - interval: how often an instance tells of itself.
+    ///   - interval: the interval between an instance's heartbeats.
     ///   - serve: takes a request whose subject names a log.
     init(
         of logs: [LogID], service: String, id: String, on bus: any MessageBus, every interval: Duration = .seconds(1),
@@ -50,22 +50,22 @@ final class LogShares: Sendable {
             guard let id = message.data["instance"]?.string else { return }
             self?.hear(of: id, leaves: message.data["leaves"]?.bool ?? false)
         }
-        let telling = Task { [weak self, interval] in
-            while !Task.isCancelled, self?.tell() != nil {
+        let heartbeats = Task { [weak self, interval] in
+            while !Task.isCancelled, self?.sendHeartbeat() != nil {
                 try? await Task.sleep(for: interval)  // cancelled: the loop ends
             }
         }
-        state.withLock { ($0.hearing, $0.telling) = (hearing, telling) }
+        state.withLock { ($0.hearing, $0.heartbeats) = (hearing, heartbeats) }
     }
 
-    /// Serves none of the logs any more, and tells the others.
+    /// Serves none of the logs any more, and notifies the other instances.
     func stop() async {
         let state = state.withLock { state in
             state.isStopped = true
             return state
         }
-        state.telling?.cancel()
-        await state.telling?.value
+        state.heartbeats?.cancel()
+        await state.heartbeats?.value
         state.hearing?.cancel()
         for subscription in state.serving.values { subscription.cancel() }
         publish(leaves: true)
@@ -74,7 +74,7 @@ final class LogShares: Sendable {
     /// The logs that this instance serves.
     var served: [LogID] { state.withLock { $0.serving.keys.sorted() } }
 
-    private func tell() {
+    private func sendHeartbeat() {
         guard !state.withLock(\.isStopped) else { return }
         publish(leaves: false)
         // It takes its share without a bus as well: while there is none, nobody asks.
@@ -82,11 +82,11 @@ final class LogShares: Sendable {
     }
 
     private func publish(leaves: Bool) {
-        let told = JSONWriter.object {
+        let heartbeat = JSONWriter.object {
             $0.member("instance", id)
             if leaves { $0.member("leaves", true) }
         }
-        try? bus.publish(Subject.instances(of: service), told)  // the next one says the same
+        try? bus.publish(Subject.instances(of: service), heartbeat)  // the next one says the same
     }
 
     private func hear(of instance: String, leaves: Bool) {

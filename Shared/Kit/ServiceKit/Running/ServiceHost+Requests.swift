@@ -74,10 +74,7 @@ extension ServiceHost {
         Task(executorPreference: inRoom.loop) { [self] in
             let reply: any BusPayload
             do {
-                // If the sender no longer waits, performing its request would only make others late.
-                guard inRoom.received.remaining > .zero else {
-                    throw ServiceError.unavailable("This part of the service")
-                }
+                try requireSender(of: inRoom.received)
                 reply = try await answer(inRoom.request, by: inRoom.caller, in: room, inRoom.handler)
             } catch {
                 if error is StaleMembership, let again = inRoom.repeated {
@@ -113,8 +110,7 @@ extension ServiceHost {
     ) {
         Task(executorPreference: loop) { [self] in
             do {
-                // If the sender no longer waits, performing its request would only make others late.
-                guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
+                try requireSender(of: request)
                 finish(request, try await work(), since: started)
             } catch {
                 finish(request, errors.translated(error, request.subject, request.context.requestID), since: started)
@@ -122,11 +118,16 @@ extension ServiceHost {
         }
     }
 
+    /// If the sender no longer waits, performing its request would only make others late.
+    private func requireSender(of request: BusRequest) throws(ServiceError) {
+        guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
+    }
+
     /// Answers on the thread that reads. A list of rooms asks every log for its head and needs all replies: if each
     /// one came back to the loop, each would wake it.
     private func answerPage(of logs: EventLogs, _ request: BusRequest, since started: ContinuousClock.Instant) {
         do {
-            guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
+            try requireSender(of: request)
             let query = try LogQuery(RequestFields(request.data))
             logs.page(for: query, to: request.context.caller.flatMap(Caller.init)?.id) { [self] page in
                 do {
