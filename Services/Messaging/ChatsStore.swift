@@ -16,11 +16,11 @@ struct ChatsStore {
     func chats(of roomIDs: [String]) throws -> [Chat] {
         try connection.all(
             """
-            SELECT room_id, last_seq, updated_at FROM chats
+            SELECT room_id, last_seq, updated_at, shown FROM chats
             WHERE room_id IN (SELECT value FROM json_each($1))
             ORDER BY updated_at DESC
             """, SQLValue.list(roomIDs)
-        ) { Chat(roomID: $0.text(0), lastSeq: $0.int(1), updatedAt: $0.time(2)) }
+        ) { Chat(roomID: $0.text(0), lastSeq: $0.int(1), updatedAt: $0.time(2), shown: $0.int(3)) }
     }
 
     /// Returns the summaries by room, without rooms that never had a message.
@@ -29,40 +29,61 @@ struct ChatsStore {
         summaries.reserveCapacity(roomIDs.count)
         try connection.query(
             """
-            SELECT \(MessagesStore.columns), chats.room_id, chats.updated_at, coalesce(unread.count, 0)
+            SELECT \(MessagesStore.columns), chats.room_id, chats.updated_at,
+                coalesce(chats.shown - members.settled, 0),
+                CASE WHEN chats.shown > members.settled THEN (
+                    SELECT seq FROM messages
+                    WHERE messages.room = chats.number AND seq > members.frontier AND \(MessagesStore.isUnread)
+                    ORDER BY seq LIMIT 1) END
             FROM chats
-            LEFT JOIN unread ON unread.room = chats.number AND unread.user_id = $2
+            LEFT JOIN members ON members.room = chats.number AND members.user_id = $2
             LEFT JOIN messages ON messages.room = chats.number AND messages.text IS NOT NULL
                 AND messages.seq = (
                     SELECT seq FROM messages AS shown
                     WHERE shown.room = chats.number AND shown.text IS NOT NULL
                     ORDER BY seq DESC LIMIT 1)
             WHERE chats.room_id IN (SELECT value FROM json_each($1))
-            """, SQLValue.list(roomIDs), userID
+            """, SQLValue.list(roomIDs), SQLValue.id(userID)
         ) { row in
             let roomID = row.text(6)
             summaries[roomID] = ChatSummary(
-                updatedAt: row.time(7), unread: row.int(8),
+                updatedAt: row.time(7), unread: row.int(8), firstUnreadSeq: row.intOrNil(9),
                 lastMessage: row.isNull(0) ? nil : MessagesStore.message(row, in: roomID))
         }
         return summaries
     }
 
-    /// Returns true if anyone else has ever written in one of the rooms. Another person's first message inserts this
-    /// person's row in `unread`, which is never deleted.
+    /// Returns true if anyone else has written in one of the rooms since this person came.
     func hasReceived(_ userID: String, in roomIDs: [String]) throws -> Bool {
         try connection.exists(
             """
-            SELECT 1 FROM unread
-            WHERE user_id = $2 AND room IN (
-                SELECT number FROM chats WHERE room_id IN (SELECT value FROM json_each($1)))
+            SELECT 1 FROM chats JOIN members ON members.room = chats.number AND members.user_id = $2
+            WHERE chats.room_id IN (SELECT value FROM json_each($1))
+                AND chats.last_seq > members.joined_seq + members.sent
             LIMIT 1
-            """, SQLValue.list(roomIDs), userID)
+            """, SQLValue.list(roomIDs), SQLValue.id(userID))
     }
 
     /// Returns the number of a person's unread messages over all rooms.
     func unreadTotal(of userID: String) throws -> Int {
-        try connection.first("SELECT coalesce(sum(count), 0) FROM unread WHERE user_id = $1", userID) { $0.int(0) } ?? 0
+        try connection.first(
+            """
+            SELECT coalesce(sum(chats.shown - members.settled), 0)
+            FROM members JOIN chats ON chats.number = members.room WHERE members.user_id = $1
+            """, SQLValue.id(userID)
+        ) { $0.int(0) } ?? 0
+    }
+
+    /// Returns, for those who came to a room after its first message, the `seq` of the last one from before they came.
+    func joinedSeqs(in roomID: String) throws -> [String: Int] {
+        var joined: [String: Int] = [:]
+        try connection.query(
+            """
+            SELECT user_id, joined_seq FROM members
+            WHERE room = (SELECT number FROM chats WHERE room_id = $1) AND joined_seq > 0
+            """, roomID
+        ) { joined[$0.id(0)] = $0.int(1) }
+        return joined
     }
 
     // MARK: Conversations
@@ -124,4 +145,6 @@ struct Chat {
     let lastSeq: Int
     /// The time at which a message was last sent or deleted.
     let updatedAt: Timestamp
+    /// The number of messages that are not deleted.
+    let shown: Int
 }

@@ -6,9 +6,18 @@ extension Messaging {
     private static let lastMessage = Schema.named(
         "LastMessage", .object(["id": .id, "senderId": .id, "text": .string, "createdAt": .time]))
 
+    private static let settings = Schema.named(
+        "RoomSettings", .object(["mutedUntil": Schema.string.orNull, "pinned": .boolean, "archived": .boolean]))
+    /// The settings of who has set nothing, as everybody so far.
+    private static let unset = JSONWriter.object {
+        $0.member("mutedUntil", nil as String?)
+        $0.member("pinned", false)
+        $0.member("archived", false)
+    }
+
     /// The fields that this service adds to a person's rooms.
     static let contribution = FieldContribution<ChatSummary>(
-        "messaging.contribute", bytesOfRoom: 256,
+        "messaging.contribute", bytesOfRoom: 288,
         [
             .init(
                 Contribution.Field(
@@ -24,6 +33,10 @@ extension Messaging {
                 }
             },
             .init(.badge("messages")) { $0.number($1.unread) },
+            .init(Contribution.Field("firstUnreadSeq", zero: .null), schema: Schema.integer(from: 1).orNull) {
+                if let seq = $1.firstUnreadSeq { $0.number(seq) } else { $0.null() }
+            },
+            .init(Contribution.Field("settings", zero: unset), schema: settings) { json, _ in json.value(unset) },
         ])
 }
 
@@ -31,5 +44,6 @@ extension Messaging {
 struct ChatSummary: Sendable {
     let updatedAt: Timestamp
     let unread: Int
+    let firstUnreadSeq: Int?
     let lastMessage: Message?
 }

@@ -24,7 +24,7 @@ struct CountsStore {
     func numbersWithoutChat() throws -> [Int] {
         try connection.all(
             """
-            SELECT DISTINCT room FROM unread
+            SELECT DISTINCT room FROM members
             WHERE NOT EXISTS (SELECT 1 FROM chats WHERE number = room) ORDER BY room
             """
         ) { $0.int(0) }
@@ -41,30 +41,58 @@ struct CountsStore {
         return tally
     }
 
-    func countUnread(of userID: String, in roomID: String) throws -> Int {
-        try connection.first(
+    /// Returns what the stored members of a room have, by person.
+    func members(in roomID: String) throws -> [String: MemberCounts] {
+        let members = try connection.all(
             """
-            SELECT count(*) FROM messages
-            WHERE room = (SELECT number FROM chats WHERE room_id = $1) AND text IS NOT NULL AND sender_id <> $2
-                AND NOT EXISTS (SELECT 1 FROM receipts WHERE message_id = messages.id AND user_id = $2)
-            """, roomID, SQLValue.id(userID)
-        ) { $0.int(0) } ?? 0
+            SELECT user_id, joined_seq, settled, sent, frontier FROM members
+            WHERE room = (SELECT number FROM chats WHERE room_id = $1)
+            """, roomID
+        ) {
+            ($0.id(0), MemberCounts(joinedSeq: $0.int(1), settled: $0.int(2), sent: $0.int(3), frontier: $0.int(4)))
+        }
+        return Dictionary(uniqueKeysWithValues: members)
     }
 
-    /// Returns the stored counts by person.
-    func unreadCounts(in roomID: String) throws -> [String: Int] {
-        let counts = try connection.all(
-            "SELECT user_id, count FROM unread WHERE room = (SELECT number FROM chats WHERE room_id = $1)", roomID
-        ) { ($0.text(0), $0.int(1)) }
-        return Dictionary(uniqueKeysWithValues: counts)
+    /// Counts what a member should have.
+    ///
+    /// - Parameter shown: the number of the room's messages that are not deleted.
+    func count(_ member: MemberCounts, of userID: String, in roomID: String, shown: Int) throws -> MemberCounts {
+        var counted = member
+        let unread = try connection.all(
+            """
+            SELECT seq FROM messages
+            WHERE room = (SELECT number FROM chats WHERE room_id = $1) AND seq > $3 AND \(MessagesStore.isUnread)
+            ORDER BY seq
+            """, roomID, SQLValue.id(userID), member.joinedSeq
+        ) { $0.int(0) }
+        counted.settled = shown - unread.count
+        if let first = unread.first { counted.frontier = min(counted.frontier, first - 1) }
+        counted.sent = try [Kind.shown, .deleted].reduce(0) { sum, kind in
+            let sent = try connection.first(
+                """
+                SELECT count(*) FROM messages
+                WHERE room = (SELECT number FROM chats WHERE room_id = $1) AND sender_id = $2 AND seq > $3
+                    AND \(kind.rawValue)
+                """, roomID, SQLValue.id(userID), member.joinedSeq
+            ) { $0.int(0) }
+            return sum + (sent ?? 0)
+        }
+        return counted
     }
 
-    func setUnread(_ count: Int, of userID: String, in roomID: String) throws {
+    func setMember(_ member: MemberCounts, of userID: String, in roomID: String) throws {
         try connection.execute(
             """
-            INSERT INTO unread (room, user_id, count) SELECT number, $2, $3 FROM chats WHERE room_id = $1
-            ON CONFLICT (room, user_id) DO UPDATE SET count = excluded.count
-            """, roomID, userID, count)
+            INSERT INTO members (room, user_id, joined_seq, settled, sent, frontier)
+            SELECT number, $2, $3, $4, $5, $6 FROM chats WHERE room_id = $1
+            ON CONFLICT (room, user_id) DO UPDATE
+            SET settled = excluded.settled, sent = excluded.sent, frontier = excluded.frontier
+            """, roomID, SQLValue.id(userID), member.joinedSeq, member.settled, member.sent, member.frontier)
+    }
+
+    func setShown(_ shown: Int, of roomID: String) throws {
+        try connection.execute("UPDATE chats SET shown = $2 WHERE room_id = $1", roomID, shown)
     }
 
     func setLastSeq(_ seq: Int, of roomID: String) throws {
@@ -75,10 +103,18 @@ struct CountsStore {
         try connection.execute("UPDATE chats SET updated_at = $2 WHERE room_id = $1", roomID, time.milliseconds)
     }
 
-    /// Removes a chat without messages, and its counts: another room may get its number.
+    /// Removes a chat without messages, and its members: another room may get its number.
     func removeChat(_ roomID: String) throws {
         try connection.execute(
-            "DELETE FROM unread WHERE room = (SELECT number FROM chats WHERE room_id = $1)", roomID)
+            "DELETE FROM members WHERE room = (SELECT number FROM chats WHERE room_id = $1)", roomID)
         try connection.execute("DELETE FROM chats WHERE room_id = $1", roomID)
     }
+}
+
+/// A member's stored numbers; `SendBatch` says what they mean.
+struct MemberCounts: Equatable {
+    var joinedSeq = 0
+    var settled = 0
+    var sent = 0
+    var frontier = 0
 }

@@ -16,13 +16,12 @@ extension Messaging {
     func delete(_ request: RoomRequest) async throws -> Reply {
         let messageID = try Self.ownMessage.read(request.fields)
         let (room, caller) = (request.room, request.caller)
-        let others = room.userIDs.filter { $0 != caller.userID }
-        return try await request.write(wanting: .unread(in: room.roomID, of: others)) { connection in
+        return try await request.write(wanting: .settled(by: .all, in: room.roomID)) { connection in
             let messages = MessagesStore(connection)
-            guard let senderID = try messages.sender(of: messageID, in: room.roomID) else {
+            guard let message = try messages.message(messageID, in: room.roomID) else {
                 throw ServiceError.messageNotFound
             }
-            guard senderID == caller.userID else {
+            guard message.senderID == caller.userID else {
                 throw ServiceError(.forbidden, "Only the sender of a message can delete it.")
             }
             try messages.erase(messageID)
@@ -31,14 +30,14 @@ extension Messaging {
             }
             let readers = Set(try messages.eraseReceipts(of: messageID))
             let (chats, now) = (connection.pending(SendBatch.self), clock.now())
-            let time = chats.touch(room.roomID, at: now)
+            let change = chats.delete(
+                seq: message.seq, of: caller.userID, readBy: readers, in: room.roomID, at: now)
             var emissions: [Emission] = [
                 .messageDeleted(messageID, by: caller.userID, in: room.roomID),
-                .messageDeletedGlobal(messageID, by: caller.userID, in: room.roomID, at: time),
+                .messageDeletedGlobal(messageID, by: caller.userID, in: room.roomID, at: change.updatedAt),
             ]
-            for person in others where !readers.contains(person) {
-                let unread = chats.subtractUnread(1, of: person, in: room.roomID)
-                emissions.append(.badges(unread, of: person, in: room.roomID))
+            for person in change.unread {
+                emissions.append(.badges(person.count, of: person.userID, in: room.roomID))
             }
             let entry = try request.emit(
                 emissions, fact: .messageDeleted(id: messageID), at: now, on: connection)

@@ -30,19 +30,15 @@ extension Messaging {
         let roomIDs = try await sharedRooms(of: caller.id, and: otherID, request.onward())
         guard !roomIDs.isEmpty else { return .page(.emptyArray, next: nil) }
         let newest = try await newest(limit + 1, in: roomIDs, before: before, until: request.deadline)
-        let found = Array(newest.prefix(Self.pageLength(newest, limit: limit)).reversed())
         let receipts = try await database.read { connection in
-            try MessagesStore(connection).receipts(of: found.map(\.id))
+            try MessagesStore(connection).receipts(of: newest.map(\.id))
         }
-        let rooms = try await memberships(of: Set(found.map(\.roomID)), request.onward())
-        let items = JSONWriter.value(reservingCapacity: 512 * found.count) {
-            $0.array(of: found) { json, message in
-                guard let room = rooms[message.roomID] else { return }
-                message.write(to: &json, in: room, readBy: receipts[message.id] ?? [])
-            }
+        let rooms = try await memberships(of: Set(newest.map(\.roomID)), request.onward())
+        let readers = MessageReaders(receipts: receipts)
+        let page = MessagePage(newest.filter { rooms[$0.roomID] != nil }, limit: limit) { message in
+            rooms[message.roomID].map { message.json(in: $0, readers) } ?? .null
         }
-        let next = newest.count > found.count ? found.first.map { ConversationCursor($0).encoded } : nil
-        return .page(items, next: next)
+        return page.reply(isDescending: true) { ConversationCursor($0).encoded }
     }
 
     /// - Throws: `user_not_found` if the other person does not exist.

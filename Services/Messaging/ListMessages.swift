@@ -30,35 +30,47 @@ extension Messaging {
                 } else {
                     try messages.newest(in: room.roomID, before: before ?? .max, count: limit + 1)
                 }
-            let shown = candidates.prefix(Self.pageLength(candidates, limit: limit))
-            let hasMore = candidates.count > shown.count
-            let found = after == nil ? shown.reversed() : Array(shown)
-            let receipts = try messages.receipts(of: found.map(\.id))
-            let next = after == nil ? found.first : found.last
-            return .page(
-                JSONWriter.value(reservingCapacity: 512 * found.count) {
-                    $0.array(of: found) { $1.write(to: &$0, in: room, readBy: receipts[$1.id] ?? []) }
-                }, next: hasMore ? next.map { String($0.seq) } : nil)
+            let readers = try messages.readers(of: candidates, in: room)
+            let page = MessagePage(candidates, limit: limit) { $0.json(in: room, readers) }
+            return page.reply(isDescending: after == nil) { String($0.seq) }
         }
     }
+}
 
-    // MARK: The length of a page
+/// The first messages that fit into a page.
+struct MessagePage: Sendable {
+    /// A reply has to fit a line of the bus.
+    static let maxBytes = 1_000_000
 
-    /// The size limit of a page's messages: a reply has to fit a line of the bus.
-    private static let maxPageBytes = 1_000_000
-    /// The maximum size of a message without its text, in a room of two: 400 bytes for a first name of 100 emoji, 256
-    /// for a `tempId` of 64, up to 512 for the ids, times, one receipt and the names of the JSON members.
-    private static let messageOverhead = 1200
+    private let messages: ArraySlice<Message>
+    private let items: [JSONValue]
+    private let hasMore: Bool
 
-    /// Returns how many of these messages, counted from the first, fit into one page: at most `limit`, and
-    /// fewer if they are long. The first one always fits.
-    static func pageLength(_ candidates: [Message], limit: Int) -> Int {
+    /// Takes as many of the first candidates as fit: at least one, and at most `limit`.
+    init(_ candidates: [Message], limit: Int, json: (Message) -> JSONValue) {
+        var items: [JSONValue] = []
         var bytes = 0
-        for (index, message) in candidates.prefix(limit).enumerated() {
-            // The text is written twice, and escapes at most double it.
-            bytes += 4 * message.text.utf8.count + messageOverhead
-            if bytes > maxPageBytes, index > 0 { return index }
+        for message in candidates.prefix(limit) {
+            let item = json(message)
+            bytes += item.bytes.count + 1
+            guard bytes <= Self.maxBytes || items.isEmpty else { break }
+            items.append(item)
         }
-        return min(candidates.count, limit)
+        self.items = items
+        messages = candidates.prefix(items.count)
+        hasMore = candidates.count > items.count
+    }
+
+    /// Returns the page, oldest message first.
+    ///
+    /// - Parameters:
+    ///   - isDescending: true if the candidates are newest first.
+    ///   - cursor: returns the `page.next` with which the next page continues after a message.
+    func reply(isDescending: Bool, cursor: (Message) -> String) -> Reply {
+        let items = isDescending ? items.reversed() : items
+        let json = JSONWriter.value(reservingCapacity: items.reduce(2) { $0 + $1.bytes.count + 1 }) {
+            $0.array(of: items) { $0.value($1) }
+        }
+        return .page(json, next: hasMore ? messages.last.map(cursor) : nil)
     }
 }

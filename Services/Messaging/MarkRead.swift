@@ -19,14 +19,15 @@ extension Messaging {
         let messageIDs = given.filter(\.mayBeID)
         let (room, reader) = (request.room, request.caller.userID)
         return try await request.write(
-            holding: messageIDs.reduce(1024) { $0 + $1.utf8.count }, wanting: .unread(in: room.roomID, of: [reader])
+            holding: messageIDs.reduce(1024) { $0 + $1.utf8.count },
+            wanting: .settled(by: .one(reader), in: room.roomID)
         ) { connection in
-            let now = clock.now()
-            let newlyRead = try MessagesStore(connection).markRead(messageIDs, by: reader, in: room.roomID, at: now)
+            let (chats, now) = (connection.pending(SendBatch.self), clock.now())
+            let newlyRead = try MessagesStore(connection).markRead(
+                messageIDs, by: reader, in: room.roomID, after: chats.joinedSeq(of: reader, in: room.roomID), at: now)
             var reply = Reply(.ok, JSONWriter.object { $0.member("readCount", newlyRead.count) })
             guard !newlyRead.isEmpty else { return reply }
-            let unread = connection.pending(SendBatch.self)
-                .subtractUnread(newlyRead.count, of: reader, in: room.roomID)
+            let unread = chats.read(newlyRead.count, by: reader, in: room.roomID)
             reply.position = try request.emit(
                 [
                     .messagesRead(newlyRead, by: reader, in: room.roomID, at: now),

@@ -20,23 +20,29 @@ struct Message: Sendable {
             "sender": .object(["id": .id, "username": .string, "firstName": Schema.string.orNull]),
             "receiverId": Schema.id.orNull.noted("The other person of a two-person room."), "text": .string,
             "content": Schema.string.noted("Repeats `text`."), "createdAt": .time,
-            "readStatus": Schema.boolean.noted("Every other participant has read it."),
-            "readBy": .array(of: Receipt.schema), "tempId": Schema.string.orNull,
+            "readStatus": Schema.boolean.noted(
+                "Everybody who has been a participant ever since it was sent, but its sender, has read it."),
+            "readCount": Schema.integer(from: 0).noted("How many have read it."),
+            "readBy": Schema.array(of: Receipt.schema).noted("The first 20 who have read it, in the order of reading."),
+            "tempId": Schema.string.orNull,
+            "editedAt": Schema.time.orNull, "version": Schema.integer(from: 1), "replyTo": Schema.null,
+            "reactions": .array(of: .null), "attachments": .array(of: .null),
         ]))
 
-    func json(in room: Membership, readBy receipts: [Receipt] = []) -> JSONValue {
-        // The text twice, and about half a kilobyte around it.
-        JSONWriter.value(reservingCapacity: 2 * text.utf8.count + 640) {
-            write(to: &$0, in: room, readBy: receipts)
-        }
+    /// The number of readers that a message shows.
+    private static let shownReaders = 20
+
+    func json(in room: Membership, _ readers: MessageReaders = MessageReaders()) -> JSONValue {
+        // The text twice, and about 700 bytes around it.
+        JSONWriter.value(reservingCapacity: 2 * text.utf8.count + 768) { write(to: &$0, in: room, readers) }
     }
 
     /// Writes the message in the form of the contract. `content`, `receiverId` and `readStatus` are for
     /// clients with the older model.
-    func write(to json: inout JSONWriter, in room: Membership, readBy receipts: [Receipt]) {
-        let others = room.participants.count - 1
-        let receiver = others == 1 ? room.participants.first { $0.userID != senderID } : nil
+    func write(to json: inout JSONWriter, in room: Membership, _ readers: MessageReaders) {
+        let receiver = room.kind == .direct ? room.participants.first { $0.userID != senderID } : nil
         let sender = room.participant(senderID)
+        let receipts = readers.receipts[id] ?? []
         json.object {
             $0.member("id", id)
             $0.member("roomId", roomID)
@@ -46,7 +52,6 @@ struct Message: Sendable {
                 "sender",
                 object: {
                     $0.member("id", senderID)
-                    // Participants never change, so the sender is in the room.
                     $0.member("username", sender?.username)
                     $0.member("firstName", sender?.firstName)
                 })
@@ -55,9 +60,32 @@ struct Message: Sendable {
             $0.member("text", encoded)
             $0.member("content", encoded)
             $0.member("createdAt", createdAt.iso)
-            $0.member("readStatus", others > 0 && receipts.count >= others)
-            $0.member("readBy", array: { for receipt in receipts { receipt.write(to: &$0) } })
+            $0.member("readStatus", readers.haveAllRead(self, in: room))
+            $0.member("readCount", receipts.count)
+            $0.member("readBy", array: { for receipt in receipts.prefix(Self.shownReaders) { receipt.write(to: &$0) } })
             $0.member("tempId", tempID)
+            $0.member("editedAt", nil as String?)
+            $0.member("version", 1)
+            $0.member("replyTo", nil as String?)
+            $0.member("reactions", JSONValue.emptyArray)
+            $0.member("attachments", JSONValue.emptyArray)
+        }
+    }
+}
+
+/// Who has read some messages, and who has to.
+struct MessageReaders: Sendable {
+    /// By message, in the order of reading.
+    var receipts: [String: [Receipt]] = [:]
+    /// The `seq` of the last message from before they came, of people who came after the first one.
+    var joinedSeqs: [String: Int] = [:]
+
+    /// Returns true if all have read the message who were in the room when it was sent and still are, but its sender.
+    func haveAllRead(_ message: Message, in room: Membership) -> Bool {
+        let receipts = receipts[message.id] ?? []
+        return room.participants.allSatisfy { participant in
+            participant.userID == message.senderID || joinedSeqs[participant.userID, default: 0] >= message.seq
+                || receipts.contains { $0.userID == participant.userID }
         }
     }
 }

@@ -23,14 +23,14 @@ struct MessagesStore {
         ) { Self.message($0, in: attempt.roomID) }
     }
 
-    /// Returns a message's sender; nil if there is no such message in this room, or it is deleted.
-    func sender(of messageID: String, in roomID: String) throws -> String? {
+    /// Returns a message; nil if there is no such message in this room, or it is deleted.
+    func message(_ messageID: String, in roomID: String) throws -> Message? {
         try connection.first(
             """
-            SELECT sender_id FROM messages
+            SELECT \(Self.columns) FROM messages
             WHERE id = $1 AND room = (SELECT number FROM chats WHERE room_id = $2) AND text IS NOT NULL
             """, SQLValue.id(messageID), roomID
-        ) { $0.id(0) }
+        ) { Self.message($0, in: roomID) }
     }
 
     /// Returns messages before a `seq`, newest first.
@@ -78,6 +78,13 @@ struct MessagesStore {
         ) { Self.message($0, in: $0.text(6)) }
     }
 
+    /// Returns who has read these messages of one room.
+    func readers(of messages: [Message], in room: Membership) throws -> MessageReaders {
+        MessageReaders(
+            receipts: try receipts(of: messages.map(\.id)),
+            joinedSeqs: room.kind == .direct ? [:] : try ChatsStore(connection).joinedSeqs(in: room.roomID))
+    }
+
     /// Returns receipts by message, in the order of reading.
     func receipts(of messageIDs: [String]) throws -> [String: [Receipt]] {
         var receipts: [String: [Receipt]] = [:]
@@ -93,14 +100,14 @@ struct MessagesStore {
         return receipts
     }
 
-    /// Returns those of the messages that exist, are other people's, and were not read by this person; by id.
+    /// Returns those of the messages that are unread messages of this person's rooms; by id.
     func unread(_ messageIDs: [String], of userID: String) throws -> [String: Message] {
         var found: [String: Message] = [:]
         try connection.query(
             """
             SELECT \(Self.columns), chats.room_id FROM messages JOIN chats ON chats.number = messages.room
-            WHERE messages.id IN (SELECT unhex(value) FROM json_each($1)) AND messages.text IS NOT NULL AND sender_id <> $2
-                AND NOT EXISTS (SELECT 1 FROM receipts WHERE message_id = messages.id AND user_id = $2)
+            JOIN members ON members.room = chats.number AND members.user_id = $2 AND messages.seq > members.joined_seq
+            WHERE messages.id IN (SELECT unhex(value) FROM json_each($1)) AND \(Self.isUnread)
             """, SQLValue.ids(messageIDs), SQLValue.id(userID)
         ) { row in
             let message = Self.message(row, in: row.text(6))
@@ -123,10 +130,11 @@ struct MessagesStore {
         }
     }
 
+    /// - Parameter seq: earlier messages, and this one, are left out.
     /// - Returns: the ids of messages that are other people's, in this room, and were not read before; oldest
     ///   first.
     func markRead(
-        _ messageIDs: [String], by userID: String, in roomID: String, at now: Timestamp
+        _ messageIDs: [String], by userID: String, in roomID: String, after seq: Int, at now: Timestamp
     ) throws -> [String] {
         // CROSS JOIN fixes the order of the tables: messages are found by id, and not by a scan of the room.
         try connection.all(
@@ -135,14 +143,20 @@ struct MessagesStore {
             SELECT messages.id, $3, $4
             FROM json_each($1) AS given CROSS JOIN messages
             WHERE messages.id = unhex(given.value) AND messages.room + 0 = (SELECT number FROM chats WHERE room_id = $2)
-                AND messages.sender_id <> $3 AND messages.text IS NOT NULL
+                AND messages.sender_id <> $3 AND messages.text IS NOT NULL AND messages.seq > $5
             ON CONFLICT DO NOTHING
             RETURNING message_id
-            """, SQLValue.ids(messageIDs), roomID, SQLValue.id(userID), now.milliseconds
+            """, SQLValue.ids(messageIDs), roomID, SQLValue.id(userID), now.milliseconds, seq
         ) { $0.id(0) }.sorted()
     }
 
     // MARK: Columns
+
+    /// The condition that a message is shown, not the person's own, and not read by them: `$2` is their short id.
+    static let isUnread = """
+        messages.text IS NOT NULL AND messages.sender_id <> $2
+            AND NOT EXISTS (SELECT 1 FROM receipts WHERE message_id = messages.id AND user_id = $2)
+        """
 
     static let columns = """
         messages.id, messages.seq, messages.sender_id, messages.text, messages.created_at, messages.temp_id

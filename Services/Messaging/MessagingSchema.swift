@@ -108,14 +108,62 @@ enum MessagingSchema {
                 CREATE INDEX messages_by_attempt ON messages (attempt) WHERE attempt IS NOT NULL;
                 CREATE INDEX unread_by_person ON unread (user_id)
                 """),
+        // A person's unread messages become a difference, so that a send changes as many rows in a room of a hundred people
+        // as in one of two. Everybody who has sent or received something in a room becomes a member of it.
+        Migration(
+            version: 6, name: "counts by difference",
+            sql: """
+                ALTER TABLE chats ADD COLUMN shown INTEGER NOT NULL DEFAULT 0;
+                UPDATE chats SET shown = (
+                    SELECT count(*) FROM messages WHERE messages.room = chats.number AND text IS NOT NULL);
+                CREATE TABLE members (
+                    room INTEGER NOT NULL,
+                    user_id BLOB NOT NULL,
+                    joined_seq INTEGER NOT NULL,
+                    settled INTEGER NOT NULL,
+                    sent INTEGER NOT NULL,
+                    frontier INTEGER NOT NULL,
+                    PRIMARY KEY (room, user_id)
+                );
+                INSERT INTO members (room, user_id, joined_seq, settled, sent, frontier)
+                SELECT sent.room, sent.sender_id, 0, chats.shown, sent.count, chats.last_seq
+                FROM (SELECT room, sender_id, count(*) AS count FROM messages GROUP BY room, sender_id) AS sent
+                JOIN chats ON chats.number = sent.room
+                """, convert: UnreadCounts.convert),
+        Migration(
+            version: 7, name: "counts by difference, complete",
+            sql: "DROP TABLE unread; CREATE INDEX members_by_person ON members (user_id)"),
     ]
+}
+
+/// A person's unread messages in a room, as they were counted before version 6 of the schema.
+private enum UnreadCounts {
+    static func convert(on connection: any Connection, _ converted: (Int) -> Void) throws {
+        try forEachPage { (last: (room: Int, user: String)?) in
+            let rows = try connection.all(
+                """
+                SELECT room, user_id, count FROM unread
+                WHERE (room, user_id) > ($1, $2) ORDER BY room, user_id LIMIT \(pageLength)
+                """, last?.room ?? 0, last?.user ?? ""
+            ) { ($0.int(0), $0.text(1), $0.int(2)) }
+            for (room, user, count) in rows {
+                // Where something is unread, the first of it is looked for from the start of the room, once.
+                try connection.executeLater(
+                    """
+                    INSERT INTO members (room, user_id, joined_seq, settled, sent, frontier)
+                    SELECT number, $2, 0, shown - $3, 0, CASE WHEN $3 = 0 THEN last_seq ELSE 0 END
+                    FROM chats WHERE number = $1
+                    ON CONFLICT (room, user_id) DO UPDATE SET settled = excluded.settled, frontier = excluded.frontier
+                    """, room, SQLValue.id(user), count)
+            }
+            converted(rows.count)
+            return rows.last.map { ($0.0, $0.1) }
+        }
+    }
 }
 
 /// Messages and receipts as they were stored before version 4 of the schema.
 private enum LongMessages {
-    /// The number of rows that one statement reads.
-    private static let pageLength = 1000
-
     /// - Throws: `StorageError.corrupt` if a row was not read, as its id is missing.
     static func shorten(on connection: any Connection, _ converted: (Int) -> Void) throws {
         try forEachPage { last in
@@ -166,10 +214,13 @@ private enum LongMessages {
             guard isWhole else { throw StorageError.corrupt("some rows of \(table) have no id") }
         }
     }
+}
 
-    /// Calls the body with the last key of the page before, until there is none.
-    private static func forEachPage<Key>(_ body: (Key?) throws -> Key?) rethrows {
-        var last = try body(nil)
-        while last != nil { last = try body(last) }
-    }
+/// The number of rows of a page that a migration converts.
+private let pageLength = 1000
+
+/// Calls the body with the last key of the page before, until there is none.
+private func forEachPage<Key>(_ body: (Key?) throws -> Key?) rethrows {
+    var last = try body(nil)
+    while last != nil { last = try body(last) }
 }

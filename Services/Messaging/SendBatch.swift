@@ -3,20 +3,27 @@ import ParlorSecurity
 import ParlorServiceKit
 import ParlorStorage
 
-/// What the writes of one transaction change of rooms' chats: a send's number and count, a reader's count, the time of a
-/// deletion.
+/// What the writes of one transaction change of rooms' chats and of what their members have settled.
 ///
-/// What they need to know is loaded before the first of them: with each key the room's last `seq`, the counts of people
-/// whose counts fall, and whether the `tempId` of a send exists. A room's last `seq` and a person's count are written once
-/// for all of them. No other transaction writes to these rooms meanwhile, as a log has one writing transaction at a time.
+/// What they need to know is loaded before the first of them: with each key the room's chat, the members whose counts
+/// the write needs, and whether the `tempId` of a send exists. A chat and a member are written once for all of them. No
+/// other transaction writes to these rooms meanwhile, as a log has one writing transaction at a time.
+///
+/// A person's unread messages are those that the chat shows, less those that the person has settled: sent or read, or that
+/// are from before they came. So a send changes the chat and its sender, however many people are in the room.
 final class SendBatch: PendingChanges, LoadsFences {
     /// What a write needs to know of a room.
     struct Key: Sendable {
         let roomID: String
         /// The key of a send, if it has one.
         var attempt: Attempt?
-        /// The people whose unread messages become fewer.
-        var readers: [String] = []
+        var members = Members.none
+    }
+
+    /// The members whose counts a write needs.
+    enum Members: Sendable {
+        case none, all
+        case one(String)
     }
 
     /// A sender's idempotency key in a room.
@@ -50,14 +57,34 @@ final class SendBatch: PendingChanges, LoadsFences {
         var number: Int?
         var lastSeq = 0
         var updatedAt = Timestamp(milliseconds: 0)
+        /// The number of messages that are not deleted.
+        var shown = 0
         /// The lowest version of the room's record that a write may have.
         var fence = 0
-        /// The stored counts of those who have one, of the readers.
-        var unread: [String: Int] = [:]
-        /// The amounts to add to people's counts.
-        var changes: [String: Int] = [:]
-        /// True if `lastSeq` or `updatedAt` has changed.
+        /// The loaded members, as this transaction leaves them.
+        var members: [String: Member] = [:]
+        /// What to add to stored members.
+        var changes: [String: MemberChange] = [:]
+        /// True if the row of the chat has changed.
         var isChanged = false
+
+        func unread(of userID: String) -> Int { members[userID].map { shown - $0.settled } ?? 0 }
+
+        mutating func settle(_ count: Int, of userID: String) {
+            members[userID]?.settled += count
+            changes[userID, default: MemberChange()].settled += count
+        }
+    }
+
+    fileprivate struct Member {
+        var joinedSeq = 0
+        var settled = 0
+    }
+
+    fileprivate struct MemberChange {
+        var settled = 0
+        var sent = 0
+        var hasRead = false
     }
 
     /// The chats by room.
@@ -82,9 +109,7 @@ final class SendBatch: PendingChanges, LoadsFences {
             if let attempt = key.attempt {
                 try store.find(attempt) { [self] in if $0 == chats[key.roomID]?.number { sent.insert(attempt) } }
             }
-            for reader in key.readers {
-                try store.findUnread(of: reader, in: key.roomID) { [self] in chats[key.roomID]?.unread[reader] = $0 }
-            }
+            try store.findMembers(key.members, of: key.roomID) { [self] in chats[key.roomID]?.members[$0] = $1 }
         }
         // On PostgreSQL no room is known yet, and it costs no round trip.
         if chats.values.contains(where: { $0.number == nil }) { try store.findLastNumber { [self] in lastNumber = $0 } }
@@ -99,44 +124,69 @@ final class SendBatch: PendingChanges, LoadsFences {
         return (chat.lastSeq + 1, max(chat.updatedAt, now))
     }
 
-    /// Inserts a message with its room's next `seq`, unread by these people.
+    /// Inserts a message with its room's next `seq`, which is unread by all participants but its sender.
     ///
     /// - Returns: false, with nothing done, if its sender has used its `tempId` in this room before.
     func insert(
-        _ message: Message, _ attempt: Attempt?, unreadBy readers: some Sequence<String>, on connection: any Connection
+        _ message: Message, _ attempt: Attempt?, in room: Membership, on connection: any Connection
     ) throws -> Bool {
         if let attempt, !sent.insert(attempt).inserted { return false }
-        precondition(message.seq == chat(of: message.roomID).lastSeq + 1, "the seq that nextSeq returned")
+        let roomID = message.roomID
+        precondition(message.seq == chat(of: roomID).lastSeq + 1, "the seq that nextSeq returned")
         let store = SendsStore(connection)
-        try store.insert(message, attempt, in: try number(of: message.roomID, store))
-        change(message.roomID) { chat in
+        let number = try number(of: roomID, store)
+        try store.insert(message, attempt, in: number)
+        change(roomID) { chat in
+            // With the first message all become members, so that each has a row that counts.
+            if chat.lastSeq == 0 {
+                for participant in room.participants {
+                    chat.members[participant.userID] = Member()
+                    chat.changes[participant.userID] = MemberChange()
+                }
+            }
             chat.isChanged = true
             chat.lastSeq = message.seq
             chat.updatedAt = message.createdAt
-            for reader in readers { chat.changes[reader, default: 0] += 1 }
+            chat.shown += 1
+            chat.settle(1, of: message.senderID)
+            chat.changes[message.senderID]?.sent += 1
         }
         return true
     }
 
-    /// Moves the time of a room's last change forward.
+    /// Returns the `seq` of the last message from before a person came, which needs no reading.
+    func joinedSeq(of userID: String, in roomID: String) -> Int { chat(of: roomID).members[userID]?.joinedSeq ?? 0 }
+
+    /// Counts messages as read by a person.
     ///
-    /// - Returns: the resulting time.
-    func touch(_ roomID: String, at now: Timestamp) -> Timestamp {
+    /// - Returns: the number of the person's unread messages that remain.
+    func read(_ count: Int, by userID: String, in roomID: String) -> Int {
         change(roomID) { chat in
-            chat.isChanged = true
-            chat.updatedAt = max(chat.updatedAt, now)
-            return chat.updatedAt
+            chat.settle(count, of: userID)
+            chat.changes[userID]?.hasRead = true
+            return chat.unread(of: userID)
         }
     }
 
-    /// - Returns: the remaining count of a reader.
-    func subtractUnread(_ count: Int, of userID: String, in roomID: String) -> Int {
+    /// Counts a message as deleted.
+    ///
+    /// - Returns: the remaining unread messages of those who had not read it.
+    func delete(
+        seq: Int, of senderID: String, readBy readers: Set<String>, in roomID: String, at now: Timestamp
+    ) -> (updatedAt: Timestamp, unread: [(userID: String, count: Int)]) {
         change(roomID) { chat in
-            let changes = chat.changes[userID]
-            // A person to whom nobody has written has no count.
-            guard let stored = chat.unread[userID] ?? changes.map({ _ in 0 }) else { return 0 }
-            chat.changes[userID] = (changes ?? 0) - count
-            return stored + (changes ?? 0) - count
+            chat.isChanged = true
+            chat.updatedAt = max(chat.updatedAt, now)
+            chat.shown -= 1
+            var unread: [(userID: String, count: Int)] = []
+            for (userID, member) in chat.members.sorted(by: { $0.key < $1.key }) {
+                if userID == senderID || member.joinedSeq >= seq || readers.contains(userID) {
+                    chat.settle(-1, of: userID)
+                } else {
+                    unread.append((userID, chat.unread(of: userID)))
+                }
+            }
+            return (chat.updatedAt, unread)
         }
     }
 
@@ -173,7 +223,10 @@ final class SendBatch: PendingChanges, LoadsFences {
         for chat in chats.values {
             guard let number = chat.number else { continue }
             if chat.isChanged { try store.setChat(number, to: chat) }
-            for (userID, count) in chat.changes { try store.addUnread(count, of: userID, in: number) }
+            for (userID, member) in chat.changes {
+                try store.change(member, of: userID, in: number, chat)
+                if member.hasRead, chat.unread(of: userID) > 0 { try store.advanceFrontier(of: userID, in: number) }
+            }
         }
     }
 }
@@ -184,9 +237,9 @@ extension WantedKey {
         WantedKey(SendBatch.Key(roomID: roomID, attempt: attempt), of: SendBatch.self)
     }
 
-    /// What a write needs to know that makes the unread messages of these people fewer.
-    static func unread(in roomID: String, of readers: [String]) -> WantedKey {
-        WantedKey(SendBatch.Key(roomID: roomID, readers: readers), of: SendBatch.self)
+    /// What a write needs to know that changes or uses what members have settled.
+    static func settled(by members: SendBatch.Members, in roomID: String) -> WantedKey {
+        WantedKey(SendBatch.Key(roomID: roomID, members: members), of: SendBatch.self)
     }
 }
 
@@ -202,7 +255,9 @@ package struct SendsStore {
     ) throws(StorageError) {
         try connection.queryLater(Self.findChat, roomID) {
             body(
-                SendBatch.Chat(number: $0.intOrNil(0), lastSeq: $0.int(1), updatedAt: $0.time(2), fence: $0.int(3)))
+                SendBatch.Chat(
+                    number: $0.intOrNil(0), lastSeq: $0.int(1), updatedAt: $0.time(2), shown: $0.int(3),
+                    fence: $0.int(4)))
         }
     }
 
@@ -217,14 +272,18 @@ package struct SendsStore {
         }
     }
 
-    fileprivate func findUnread(
-        of userID: String, in roomID: String, _ body: @escaping (Int) -> Void
+    fileprivate func findMembers(
+        _ members: SendBatch.Members, of roomID: String, _ body: @escaping (String, SendBatch.Member) -> Void
     ) throws(StorageError) {
-        try connection.queryLater(
-            """
-            SELECT count FROM unread WHERE room = (SELECT number FROM chats WHERE room_id = $1) AND user_id = $2
-            """, roomID, userID
-        ) { body($0.int(0)) }
+        let read = { (row: Row) in
+            body(row.id(0), SendBatch.Member(joinedSeq: row.int(1), settled: row.int(2)))
+        }
+        switch members {
+        case .none: break
+        case .all: try connection.queryLater(Self.findMembers, roomID, body: read)
+        case .one(let userID):
+            try connection.queryLater("\(Self.findMembers) AND user_id = $2", roomID, SQLValue.id(userID), body: read)
+        }
     }
 
     fileprivate func insert(
@@ -240,23 +299,38 @@ package struct SendsStore {
     }
 
     fileprivate func setChat(_ number: Int, to chat: SendBatch.Chat) throws(StorageError) {
-        try connection.executeLater(Self.writeChat, number, chat.lastSeq, chat.updatedAt.milliseconds)
+        try connection.executeLater(Self.writeChat, number, chat.lastSeq, chat.updatedAt.milliseconds, chat.shown)
     }
 
-    fileprivate func addUnread(_ count: Int, of userID: String, in room: Int) throws(StorageError) {
-        try connection.executeLater(Self.writeUnread, room, userID, count)
+    fileprivate func change(
+        _ member: SendBatch.MemberChange, of userID: String, in room: Int, _ chat: SendBatch.Chat
+    ) throws(StorageError) {
+        try connection.executeLater(
+            Self.changeMember, room, SQLValue.id(userID), member.settled, member.sent, chat.shown, chat.lastSeq)
+    }
+
+    fileprivate func advanceFrontier(of userID: String, in room: Int) throws(StorageError) {
+        try connection.executeLater(
+            """
+            UPDATE members SET frontier = coalesce((
+                SELECT seq FROM messages
+                WHERE messages.room = $1 AND seq > members.frontier AND \(MessagesStore.isUnread)
+                ORDER BY seq LIMIT 1) - 1, frontier)
+            WHERE room = $1 AND user_id = $2
+            """, room, SQLValue.id(userID))
     }
 
     package static let findChat = """
-        SELECT chats.number, coalesce(chats.last_seq, 0), coalesce(chats.updated_at, 0), coalesce(fences.version, 0)
+        SELECT chats.number, coalesce(chats.last_seq, 0), coalesce(chats.updated_at, 0),
+            coalesce(chats.shown, 0), coalesce(fences.version, 0)
         FROM (SELECT CAST($1 AS TEXT) AS room_id) AS wanted
         LEFT JOIN chats ON chats.room_id = wanted.room_id
         LEFT JOIN room_fences AS fences ON fences.room_id = wanted.room_id
         """
-    /// Every chat has counts, so the number of one that somebody deleted by hand is not used again.
+    /// Every chat has members, so the number of one that somebody deleted by hand is not used again.
     package static let findLastNumber = """
         SELECT coalesce(max(number), 0)
-        FROM (SELECT max(number) AS number FROM chats UNION ALL SELECT max(room) FROM unread) AS used
+        FROM (SELECT max(number) AS number FROM chats UNION ALL SELECT max(room) FROM members) AS used
         """
     package static let findAttempt = """
         SELECT room FROM messages WHERE attempt = $1 AND sender_id = $2 AND temp_id = $3
@@ -266,11 +340,20 @@ package struct SendsStore {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """
     package static let insertChat = """
-        INSERT INTO chats (number, room_id, last_seq, updated_at) VALUES ($1, $2, 0, 0)
+        INSERT INTO chats (number, room_id, last_seq, updated_at, shown) VALUES ($1, $2, 0, 0, 0)
         """
-    package static let writeChat = "UPDATE chats SET last_seq = $2, updated_at = $3 WHERE number = $1"
-    package static let writeUnread = """
-        INSERT INTO unread (room, user_id, count) VALUES ($1, $2, $3)
-        ON CONFLICT (room, user_id) DO UPDATE SET count = unread.count + $3
+    package static let writeChat = """
+        UPDATE chats SET last_seq = $2, updated_at = $3, shown = $4 WHERE number = $1
+        """
+    private static let findMembers = """
+        SELECT user_id, joined_seq, settled FROM members
+        WHERE room = (SELECT number FROM chats WHERE room_id = $1)
+        """
+    /// Adds to what a member has settled and sent. `$5` and `$6` are the chat's shown messages and last `seq`: who has
+    /// settled all of them has none to look for before the next one.
+    package static let changeMember = """
+        INSERT INTO members (room, user_id, joined_seq, settled, sent, frontier) VALUES ($1, $2, 0, $3, $4, 0)
+        ON CONFLICT (room, user_id) DO UPDATE SET settled = members.settled + $3, sent = members.sent + $4,
+            frontier = CASE WHEN members.settled + $3 = $5 THEN $6 ELSE members.frontier END
         """
 }

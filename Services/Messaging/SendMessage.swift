@@ -30,8 +30,7 @@ extension Messaging {
             let message = Message(
                 id: ids.next(at: next.at.milliseconds), roomID: room.roomID, seq: next.seq, senderID: sender,
                 text: text, createdAt: next.at, tempID: tempID)
-            let readers = room.participants.lazy.map(\.userID).filter { $0 != sender }
-            guard try sends.insert(message, attempt, unreadBy: readers, on: connection) else {
+            guard try sends.insert(message, attempt, in: room, on: connection) else {
                 return try Self.repeated(attempt, in: request, on: connection)
             }
             let json = message.json(in: room)
@@ -56,9 +55,9 @@ extension Messaging {
     ) throws -> Reply? {
         let messages = MessagesStore(connection)
         guard let message = try attempt.flatMap({ try messages.sent(by: $0) }) else { return nil }
-        let receipts = try messages.receipts(of: [message.id])[message.id] ?? []
+        let readers = try messages.readers(of: [message], in: request.room)
         // The first answer may have been lost before its event was sent: this one waits for the event too.
         let head = EntryPosition(log: request.logID, seq: try EventLog.head(on: connection))
-        return Reply(.ok, message.json(in: request.room, readBy: receipts), position: head, isDuplicate: true)
+        return Reply(.ok, message.json(in: request.room, readers), position: head, isDuplicate: true)
     }
 }

@@ -2,8 +2,9 @@ import ParlorContracts
 import ParlorServiceKit
 import ParlorStorage
 
-/// Verifies the numbers that are stored in addition to the messages: a room's last `seq`, the time of its last
-/// change, and each person's unread count. A room's last message and its readers are read from the rows themselves.
+/// Verifies the numbers that are stored in addition to the messages: a room's last `seq`, its shown messages, the time of
+/// its last change, and what each member has settled and sent. A room's last message and its readers are read from the
+/// rows themselves.
 extension MessagingService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try CountsStore(connection).roomIDs(after: id, limit: limit)
@@ -22,16 +23,34 @@ extension MessagingService: Verifiable {
         if all.count != all.lastSeq {
             differences.append(Discrepancy("messages up to seq \(all.lastSeq)", kept: all.count, counted: all.lastSeq))
         }
-        let kept = try counts.unreadCounts(in: roomID)
-        for person in Set(members).union(kept.keys).sorted() {
-            let counted = try counts.countUnread(of: person, in: roomID)
-            guard kept[person] ?? 0 != counted else { continue }
+        if chat.shown != shown.count, all.count > 0 {
             differences.append(
-                Discrepancy("unread messages of \(person)", kept: kept[person], counted: counted) {
-                    try CountsStore($0).setUnread(counted, of: person, in: roomID)
+                Discrepancy("shown messages", kept: chat.shown, counted: shown.count) {
+                    try CountsStore($0).setShown(shown.count, of: roomID)
                 })
         }
+        let kept = try counts.members(in: roomID)
+        for person in Set(members).union(kept.keys).sorted() {
+            let counted = try counts.count(kept[person] ?? MemberCounts(), of: person, in: roomID, shown: shown.count)
+            if let difference = difference(kept[person], counted, of: person, in: roomID, shown: shown.count) {
+                differences.append(difference)
+            }
+        }
         return differences
+    }
+
+    /// Returns the first number of a member that differs. Its repair sets them all.
+    private static func difference(
+        _ kept: MemberCounts?, _ counted: MemberCounts, of person: String, in roomID: String, shown: Int
+    ) -> Discrepancy? {
+        let numbers: [(name: String, of: (MemberCounts) -> Int)] = [
+            ("unread messages", { shown - $0.settled }), ("sent messages", \.sent),
+            ("messages before the first unread one", \.frontier),
+        ]
+        guard let (name, number) = numbers.first(where: { kept.map($0.of) ?? 0 != $0.of(counted) }) else { return nil }
+        return Discrepancy("\(name) of \(person)", kept: kept.map(number), counted: number(counted)) {
+            try CountsStore($0).setMember(counted, of: person, in: roomID)
+        }
     }
 
     /// Returns the rooms whose chat somebody deleted by hand. Their messages cannot be shown, as nothing else says which

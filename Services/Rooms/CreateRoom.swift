@@ -120,7 +120,8 @@ extension Rooms {
 
     private static func emissions(ofCreating room: Room) -> [Emission] {
         let personal = room.participants.map {
-            Emission(to: .person($0.userID), "room:created", room.json, composition: .room)
+            Emission(
+                to: .person($0.userID), "room:created", room.json(listedFor: $0.userID), composition: .room)
         }
         let global = JSONWriter.object {
             $0.member("roomId", room.id)

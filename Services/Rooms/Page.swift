@@ -46,9 +46,9 @@ extension Page<String> {
 /// The limits of one page. A reply has to stay below the bus's line of 1 MiB.
 enum PageLimits {
     /// The size limit, which allows a thousand ordinary rooms. The people of these rooms take up to
-    /// 1.2 times as much, and one item may exceed the limit. Together they stay below the bus's
+    /// 1.1 times as much, and one item may exceed the limit. Together they stay below the bus's
     /// line.
-    static let maxBytes = 448 * 1024
+    static let maxBytes = 480 * 1024
     /// The limit of rooms. Reading more than fit would be wasted: ordinary rooms take 400 bytes.
     static let maxRooms = 1200
     /// The limit of memberships, at 250 bytes each.

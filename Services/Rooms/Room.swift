@@ -25,24 +25,46 @@ struct Room: Sendable {
 
     /// The displayed name, which is never empty: without a name, it lists the participants.
     var displayName: String {
-        name?.text ?? participants.map(\.friendlyName).joined(separator: " & ")
+        if let name { return name.text }
+        let names = participants.prefix(Self.namedPeople).map(\.friendlyName).joined(separator: " & ")
+        let others = participants.count - Self.namedPeople
+        return others > 0 ? "\(names) +\(others)" : names
     }
+
+    /// The number of people whose names are the name of a room without one.
+    private static let namedPeople = 3
+    /// The number of people that a list shows of a room.
+    private static let listedPeople = 10
 
     /// Writes the room with times in milliseconds, as the gateway compares them with those of other services
     /// before it formats them.
-    func write(to json: inout JSONWriter) {
+    ///
+    /// - Parameter viewer: the person in whose list the room is: of many people it shows the first ones and that person;
+    ///   nil outside of lists.
+    func write(to json: inout JSONWriter, listedFor viewer: String? = nil) {
+        var shown = participants
+        if let viewer, shown.count > Self.listedPeople {
+            shown.removeSubrange(Self.listedPeople...)
+            shown += participants.dropFirst(Self.listedPeople).filter { $0.userID == viewer }
+        }
         json.object {
             $0.member("id", id)
+            $0.member("kind", kind.rawValue)
             $0.member("name", name?.text)
             $0.member("displayName", displayName)
             $0.member("createdBy", createdBy)
             $0.member("createdAt", createdAt.milliseconds)
             $0.member("updatedAt", updatedAt.milliseconds)
-            $0.member("participants", array: { for participant in participants { participant.write(to: &$0) } })
+            $0.member("participantCount", participants.count)
+            $0.member("participants", array: { for participant in shown { participant.write(to: &$0) } })
         }
     }
 
     var json: JSONValue { JSONWriter.value(reservingCapacity: 512) { write(to: &$0) } }
+
+    func json(listedFor viewer: String) -> JSONValue {
+        JSONWriter.value(reservingCapacity: 512) { write(to: &$0, listedFor: viewer) }
+    }
 }
 
 extension Participant {

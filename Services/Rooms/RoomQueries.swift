@@ -31,9 +31,10 @@ extension Rooms {
 
     /// Returns the caller's rooms from the request's cursor on.
     static func pageOfRooms(_ request: Request, on connection: any Connection) throws -> Page<Room> {
+        let callerID = try request.caller.id
         let rooms = try RoomsStore(connection).rooms(
-            of: try request.caller.id, before: try request.fields.optionalCursor(), limit: PageLimits.maxRooms)
-        return Page(of: rooms, lookedFor: PageLimits.maxRooms, id: \.id) { $0.write(to: &$1) }
+            of: callerID, before: try request.fields.optionalCursor(), limit: PageLimits.maxRooms)
+        return Page(of: rooms, lookedFor: PageLimits.maxRooms, id: \.id) { $0.write(to: &$1, listedFor: callerID) }
     }
 
     /// Lists the ids of the caller's rooms, for gateways: `{cursor?}` → a page of ids.

@@ -32,17 +32,23 @@ extension ComposedRoom {
             "Participant",
             .object([
                 "userId": .id, "username": .string, "firstName": Schema.string.orNull, "joinedAt": .time,
+                "role": .choice([RoomRole.owner.rawValue, RoomRole.member.rawValue]),
                 "isPresent": Schema.boolean.noted("This person has the room open."),
             ]))
         return [
             Schema.Member("id", .id),
+            Schema.Member("kind", .choice([RoomKind.direct.rawValue, RoomKind.group.rawValue])),
             Schema.Member("name", Schema.string.orNull.noted("Null if it has none; in `my-rooms` an empty string.")),
             Schema.Member(
                 "displayName", Schema.string.noted("Never empty: the name, or the participants' names.")),
             Schema.Member("createdBy", .id), Schema.Member("createdAt", .time), Schema.Member("updatedAt", .time),
             Schema.Member("lastActivityAt", .time), Schema.Member("lastActivityType", .choice(activities)),
             Schema.Member("isActive", Schema.boolean.noted("Somebody has the room open.")),
-            Schema.Member("participants", .array(of: participant)),
+            Schema.Member("participantCount", .integer(from: 0)),
+            Schema.Member(
+                "participants",
+                Schema.array(of: participant).noted(
+                    "In the order in which they came. In a list, of more than ten the first ten and the caller.")),
         ]
     }
 }

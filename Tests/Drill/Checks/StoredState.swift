@@ -112,8 +112,14 @@ struct StoredState: Sendable {
             try connection.all("SELECT message_id, user_id FROM receipts") { ($0.id(0), $0.id(1)) }
         }
         for (message, reader) in reads { receipts[message, default: []].insert(reader) }
-        unread = try await Self.pairs(
-            "SELECT room_id, user_id, count FROM unread JOIN chats ON chats.number = unread.room", of: database)
+        let counts = try await database.read { connection in
+            try connection.all(
+                """
+                SELECT room_id, user_id, shown - settled FROM members JOIN chats ON chats.number = members.room
+                """
+            ) { (Pair(a: $0.text(0), b: $0.id(1)), $0.int(2)) }
+        }
+        unread = Dictionary(uniqueKeysWithValues: counts)
         for entry in try await Self.entries(of: database) {
             for emission in entry.emissions where emission.audience == .room {
                 chats[entry.roomID, default: []].append(EventKey(emission.event.utf8, emission.data))

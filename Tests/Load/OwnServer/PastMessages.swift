@@ -39,8 +39,8 @@ struct PastMessages {
         try database.write(in: 0) { connection in
             try connection.execute(
                 """
-                INSERT INTO chats (number, room_id, last_seq, updated_at)
-                SELECT coalesce(max(number), 0) + 1, $1, 0, $2 FROM chats WHERE true ON CONFLICT DO NOTHING
+                INSERT INTO chats (number, room_id, last_seq, updated_at, shown)
+                SELECT coalesce(max(number), 0) + 1, $1, 0, $2, 0 FROM chats WHERE true ON CONFLICT DO NOTHING
                 """, room, start)
             try connection.execute(
                 """
@@ -51,10 +51,15 @@ struct PastMessages {
                 FROM past CROSS JOIN chats WHERE room_id = $3
                 """, batch, start, room, SQLValue.id(sender.id), Self.text)
             try connection.execute(
-                "UPDATE chats SET last_seq = last_seq + $2, updated_at = $3 WHERE room_id = $1", room, batch,
-                start + batch)
-            let number = try connection.first(SendsStore.findChat, room) { $0.int(0) }
-            try connection.execute(SendsStore.writeUnread, number, other.id, batch)
+                "UPDATE chats SET last_seq = last_seq + $2, updated_at = $3, shown = shown + $2 WHERE room_id = $1",
+                room,
+                batch, start + batch)
+            let chat = try connection.first(SendsStore.findChat, room) { (number: $0.int(0), lastSeq: $0.int(1)) }
+            for (person, sent) in [(sender, batch), (other, 0)] {
+                try connection.execute(
+                    SendsStore.changeMember, chat?.number, SQLValue.id(person.id), sent, sent, chat?.lastSeq,
+                    chat?.lastSeq)
+            }
         }
         count += batch
     }

@@ -95,8 +95,10 @@ struct PostgresAlone {
             }
             for index in used {
                 let (room, lastSeq) = (Self.number(index + 1), Self.number(lastSeqs[index] ?? 0))
-                connection.send(SendsStore.writeChat, [room, lastSeq, Self.number(seq)])
-                connection.send(SendsStore.writeUnread, [room, texts.people[index], Self.number(1)])
+                let one = Self.number(1)
+                connection.send(SendsStore.writeChat, [room, lastSeq, Self.number(seq), lastSeq])
+                connection.send(
+                    SendsStore.changeMember, [room, texts.senderID, one, one, lastSeq, lastSeq])
             }
             connection.send("COMMIT")
             _ = try connection.flush()

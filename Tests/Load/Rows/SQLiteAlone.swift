@@ -59,7 +59,7 @@ struct SQLiteAlone {
 
     /// Messaging's own statements, with bindings of equal length.
     private final class Statements {
-        private let findChat, findLastNumber, findAttempt, writeChat, message, unread, head, entry, begin,
+        private let findChat, findLastNumber, findAttempt, writeChat, message, member, head, entry, begin,
             commit: PlainSQLite.Statement
         private let texts = SendTexts(rooms: SQLiteAlone.rooms)
         /// The start in milliseconds since 1970.
@@ -71,7 +71,7 @@ struct SQLiteAlone {
             findAttempt = try connection.prepare(SendsStore.findAttempt)
             writeChat = try connection.prepare(SendsStore.writeChat)
             message = try connection.prepare(SendsStore.insertMessage)
-            unread = try connection.prepare(SendsStore.writeUnread)
+            member = try connection.prepare(SendsStore.changeMember)
             head = try connection.prepare(TransactionRecord.findHead).bind(0, at: 1).bind(LogKeys(0).end, at: 2)
             entry = try connection.prepare(EventLog.insertEntry)
             begin = try connection.prepare("BEGIN IMMEDIATE")
@@ -113,8 +113,13 @@ struct SQLiteAlone {
                 .bind(texts.emissions, at: 5).bind(texts.requestID, at: 6).run()
             }
             for (index, chat) in chats.enumerated() where chat.sent > 0 {
-                try writeChat.bind(index + 1, at: 3).bind(chat.lastSeq, at: 1).bind(began + first + count, at: 2).run()
-                try unread.bind(index + 1, at: 1).bind(texts.people[index], at: 2).bind(chat.sent, at: 3).run()
+                try writeChat.bind(index + 1, at: 4).bind(chat.lastSeq, at: 1).bind(began + first + count, at: 2).bind(
+                    chat.lastSeq, at: 3
+                ).run()
+                try member.bind(index + 1, at: 1).bind(bytes: texts.senderID, at: 2).bind(chat.sent, at: 3).bind(
+                    chat.sent, at: 4
+                )
+                .bind(chat.lastSeq, at: 5).bind(chat.lastSeq, at: 6).run()
             }
             try commit.run()
         }

@@ -26,7 +26,8 @@ final class FakeRooms: Sendable {
                 userID: $0, username: "\($0).name", firstName: firstName ?? $0.uppercased(),
                 joinedAt: Timestamp(milliseconds: 0))
         }
-        rooms.withLock { $0.append(Membership(roomID: id, participants: participants)) }
+        let kind = people.count == 2 ? RoomKind.direct : .group
+        rooms.withLock { $0.append(Membership(roomID: id, kind: kind, participants: participants)) }
         return id
     }
 

@@ -90,7 +90,7 @@ struct MessagingHarness: SuiteHarness {
     }
 
     func unread(of person: String, in room: String) async throws -> Int? {
-        try await contribution(to: [room], for: person).first?.array?.last?.int
+        try await contribution(to: [room], for: person).first?.array?[2].int
     }
 }
 

@@ -18,7 +18,8 @@ struct SendingTests {
                     {"id":"\(id)","roomId":"room","seq":1,"senderId":"alice",\
                     "sender":{"id":"alice","username":"alice.name","firstName":"ALICE"},"receiverId":"bob",\
                     "text":"hello","content":"hello","createdAt":"2023-11-14T22:13:20.000Z",\
-                    "readStatus":false,"readBy":[],"tempId":"key"}
+                    "readStatus":false,"readCount":0,"readBy":[],"tempId":"key","editedAt":null,"version":1,\
+                    "replyTo":null,"reactions":[],"attachments":[]}
                     """)
             #expect(try await harness.list(by: "bob", in: room).messages == [reply.data])
             #expect(harness.rooms.asked == ["rooms.membership"], "who is in the room is asked once, and nothing else")

@@ -53,15 +53,29 @@ struct VerifyMessagingTests {
         arguments: [
             ("UPDATE chats SET last_seq = 9", "last seq: 9 kept, 5 counted"),
             ("UPDATE chats SET last_seq = 2", "last seq: 2 kept, 5 counted"),
-            ("UPDATE unread SET count = 7 WHERE user_id = 'ben'", "unread messages of ben: 7 kept, 1 counted"),
-            ("UPDATE unread SET count = -1 WHERE user_id = 'ada'", "unread messages of ada: -1 kept, 2 counted"),
-            ("DELETE FROM unread WHERE user_id = 'ada'", "unread messages of ada: nothing kept, 2 counted"),
+            ("UPDATE chats SET shown = 9", "shown messages: 9 kept, 4 counted"),
+            (
+                "UPDATE members SET settled = settled - 6 WHERE user_id = $1",
+                "unread messages of ben: 7 kept, 1 counted"
+            ),
+            (
+                "UPDATE members SET settled = settled + 2 WHERE user_id = $1",
+                "unread messages of ben: -1 kept, 1 counted"
+            ),
+            ("UPDATE members SET sent = 0 WHERE user_id = $1", "sent messages of ben: 0 kept, 2 counted"),
+            (
+                "UPDATE members SET frontier = 3 WHERE user_id = $1",
+                "messages before the first unread one of ben: 3 kept, 2 counted"
+            ),
+            ("DELETE FROM members WHERE user_id = $1", "unread messages of ben: nothing kept, 1 counted"),
         ])
     func damage(sql: String, text: String) async throws {
         try await MessagingHarness.serving { harness in
             let room = try await converse(harness)
             let before = [try await harness.unread(of: "ada", in: room), try await harness.unread(of: "ben", in: room)]
-            try await harness.database.write { try $0.execute(sql) }
+            try await harness.database.write {
+                try $0.execute(sql, binding: sql.contains("$1") ? [.id("ben")] : [])
+            }
             #expect(try await differences(harness, room) == [text])
             try await repair(harness, room)
             #expect(try await differences(harness, room) == [])
@@ -103,7 +117,11 @@ struct VerifyMessagingTests {
             try await harness.database.write { connection in
                 try connection.execute(
                     "INSERT INTO chats (number, room_id, last_seq, updated_at) VALUES (9, 'ghost', 3, 0)")
-                try connection.execute("INSERT INTO unread (room, user_id, count) VALUES (9, 'ben', 2)")
+                try connection.execute(
+                    """
+                    INSERT INTO members (room, user_id, joined_seq, settled, sent, frontier)
+                    VALUES (9, $1, 0, -2, 0, 0)
+                    """, SQLValue.id("ben"))
             }
             #expect(
                 try await differences(harness, "ghost") == [
@@ -140,7 +158,10 @@ struct VerifyMessagingTests {
         try await MessagingHarness.serving { harness in
             let room = try await converse(harness)
             try await harness.database.write { try $0.execute("DELETE FROM messages WHERE seq = 2") }
-            let texts = ["messages up to seq 5: 4 kept, 5 counted", "unread messages of ada: 2 kept, 1 counted"]
+            let texts = [
+                "messages up to seq 5: 4 kept, 5 counted", "shown messages: 4 kept, 3 counted",
+                "unread messages of ben: 0 kept, 1 counted",
+            ]
             #expect(try await differences(harness, room) == texts)
             try await repair(harness, room)
             #expect(try await differences(harness, room) == [texts[0]])

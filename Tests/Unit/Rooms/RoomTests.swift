@@ -23,10 +23,11 @@ struct RoomTests {
             })
     }
 
-    @Test("is shown by its name, or by its people's first names, or by usernames where there is none to show")
+    @Test("is shown by its name, or by the first names of the first three, or by usernames where there is none to show")
     func displayName() {
         let people: [(String, String?)] = [("alice", "Alice"), ("bob", nil), ("carol", " \n"), ("dave", "")]
-        #expect(room(people).displayName == "Alice & bob & carol & dave")
+        #expect(room(Array(people.prefix(3))).displayName == "Alice & bob & carol")
+        #expect(room(people).displayName == "Alice & bob & carol +1")
         #expect(room(name: "Team", people).displayName == "Team")
     }
 
