@@ -72,8 +72,8 @@ let kit = ["Contracts", "EventLog", "JSON", "MessageBus", "Security", "ServiceKi
 /// Main/ the executable `parlor-polls`. `tests` are what the tests in its folder Tests/ use, if it has one.
 let services = [
     service("Accounts", ["Reactor", "Text", "Workers"]),
-    service("Rooms", ["Text"]),
-    service("Messaging", ["Workers"]),
+    service("Rooms", ["Reactor", "Text"]),
+    service("Messaging", ["Reactor", "Workers"]),
     service("Elements", ["Reactor"]),
     service("Push", ["Reactor", "WebClient", "Workers"]),
 ]

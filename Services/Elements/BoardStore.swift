@@ -205,6 +205,25 @@ struct BoardStore {
             """, roomID, others)
     }
 
+    // MARK: People who leave
+
+    /// Follows a change of a room's people: deletes what is stored about those who left, and with the last of them the board.
+    func follow(_ change: PeopleChange) throws {
+        for leaver in change.left {
+            for table in ["unseen", "unseen_elements", "open_rooms"] {
+                try connection.execute(
+                    "DELETE FROM \(table) WHERE room_id = $1 AND user_id = $2", change.roomID, leaver.userID)
+            }
+        }
+        guard change.isLast else { return }
+        for charge in try deleteAll(in: change.roomID).byPerson {
+            _ = try apply(charge, upTo: BoardLimits.Amount(elements: .max, bytes: .max))
+        }
+        for table in ["boards", "temp_ids"] {
+            try connection.execute("DELETE FROM \(table) WHERE room_id = $1", change.roomID)
+        }
+    }
+
     // MARK: Columns
 
     private static let elementColumns = """

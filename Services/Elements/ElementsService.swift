@@ -38,6 +38,7 @@ public struct ElementsService: Service {
         requests.onContribution(Elements.contribution) { try BoardStore($2).summaries(of: $0, seenBy: $1) }
         requests.onRead(.existing) { try Elements.existing($0, on: $1) }
         requests.onSnapshot(.snapshot, of: elements.database) { try Elements.snapshot(after: $0, limit: $1, on: $2) }
+        requests.onPeopleChange { try BoardStore($1).follow($0) }
         requests.onPresence(.presence) { try await elements.notePresence($0) }
     }
 

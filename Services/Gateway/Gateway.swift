@@ -45,7 +45,7 @@ public struct Gateway: Component {
             announcementPause: announcementPause, manifests: manifestFile(in: node, log), log: log)
         let checking = settings[GatewaySettings.checks]?.items.map(\.service) ?? []
         try await parts.start(
-            for: node.services.union(settings[GatewaySettings.requiredServices]).union(checking), on: node.bus, log)
+            for: node.services.union(settings[.requiredServices]).union(checking), on: node.bus, log)
         let host = settings[.host]
         if settings[GatewaySettings.trustedProxies]?.contains(where: \.isWiderThanPrivate) == true {
             log.warning("TRUSTED_PROXIES has a wide range: clients in it choose the address that their limits count")

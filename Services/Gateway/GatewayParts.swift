@@ -28,6 +28,7 @@ struct GatewayParts: Sendable {
     private let presence: Presence
     private let sessions: SessionLog
     private let openRooms: OpenRoomsResponder
+    private let fences: FenceResponder
     private let operators: OperatorRequests
 
     /// The limit for waiting at the start. Running services reply within milliseconds. If one is missing, its
@@ -40,7 +41,7 @@ struct GatewayParts: Sendable {
     ) {
         let settings = node.configuration
         let isLimiting = settings[.rateLimits]
-        let requiredServices = settings[GatewaySettings.requiredServices]
+        let requiredServices = settings[.requiredServices]
         let requestTimeout = settings[GatewaySettings.requestTimeout]
         let showsOperations = settings[GatewaySettings.showsOperations]
         let (loop, fanout, cache, fieldCache) = (node.group.loops[0], self.fanout, self.cache, self.fieldCache)
@@ -118,9 +119,13 @@ struct GatewayParts: Sendable {
             events: events, longWork: longWork)
         let operations = OperationsEndpoint(
             services: services, requiredServices: requiredServices, metrics: node.metrics)
+        let memberships = Memberships(services.bus)
+        fences = FenceResponder(
+            gatewayID: gatewayID, bus: node.bus, fanout: fanout, presence: presence, memberships: memberships,
+            cache: cache)
         let joins = RoomJoins(
             directory: directory, checks: checks, composer: composer, cache: cache, presence: presence,
-            memberships: Memberships(services.bus))
+            memberships: memberships)
         let personSockets = PersonSockets(limit: isLimiting ? settings[GatewaySettings.maxSocketsPerPerson] : .max)
         let showsPage = settings[GatewaySettings.webClient]
         let page = showsPage ? WebPage.find(readingOn: longWork.executor) : nil
@@ -141,6 +146,7 @@ struct GatewayParts: Sendable {
         sockets = fanout.loops.map { delivery in
             let events = EventFront(
                 delivery, directory: directory, services: services, checks: checks, limits: limits, joins: joins,
+                composer: composer,
                 metrics: edgeMetrics, log: log)
             return SocketFront(
                 events, directory: directory, admission: admission, presence: presence, personSockets: personSockets,
@@ -171,6 +177,7 @@ struct GatewayParts: Sendable {
     /// these two waits lasts at most a second.
     func start(for services: Set<String>, on bus: any MessageBus, _ log: Logger) async throws {
         try openRooms.start()
+        try fences.start()
         try presence.start()
         try directory.start()
         try operators.start()
@@ -186,6 +193,7 @@ struct GatewayParts: Sendable {
     /// Stops the parts, after the last client has left.
     func stop() async {
         openRooms.stop()
+        fences.stop()
         operators.stop()
         sessions.stop()
         await directory.stop()

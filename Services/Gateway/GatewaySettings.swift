@@ -56,10 +56,6 @@ enum GatewaySettings {
     static let maxSocketsPerPerson = Setting(
         "MAX_SOCKETS_PER_PERSON", .number(1...100_000), default: "100", in: .limits,
         "Maximum sockets of one person on a gateway; one more disconnects the oldest")
-    static let requiredServices = Setting(
-        "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements", in: .bus,
-        "Services that must be available: /readyz requires them, and sockets and lists of rooms get 503 until each has announced itself"
-    )
     static let checks = Setting(
         "CHECKS", .checks, in: .tuning, unset: "those that services declare",
         "Checks to enforce, such as words:messaging.send,words:room:join, or none; a request gets 503 while a service that must check it is down or unknown"
@@ -88,7 +84,7 @@ enum GatewaySettings {
     static let all: [any AnySetting] =
         [
             Setting.host, Setting.port, trustedProxies, allowedOrigins, showsOperations, webClient, pingInterval,
-            idleTimeout, Setting.data, Setting.jwtSecretFile, requiredServices, globalScope, maxConnections,
+            idleTimeout, Setting.data, Setting.jwtSecretFile, Setting.requiredServices, globalScope, maxConnections,
             maxSocketsPerPerson, maxUnsentBytes, maxBufferedBytes, pingTimeout, requestTimeout, checks,
             maxConnectionsPerAddress, maxSocketsPerAddress, serviceRates, Setting.rateLimits,
         ] + rates.map(\.setting)

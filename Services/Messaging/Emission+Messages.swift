@@ -62,9 +62,9 @@ extension Emission {
             })
     }
 
-    static func messagesRead(_ messageIDs: [String], by userID: String, in roomID: String, at time: Timestamp)
-        -> Emission
-    {
+    static func messagesRead(
+        _ messageIDs: [String], by userID: String, in roomID: String, at time: Timestamp, isNarrow: Bool
+    ) -> Emission {
         Emission(
             to: .room, "messages:read",
             JSONWriter.object {
@@ -72,7 +72,7 @@ extension Emission {
                 $0.member("userId", userID)
                 $0.member("messageIds", messageIDs)
                 $0.member("readAt", time.iso)
-            })
+            }, isNarrow: isNarrow)
     }
 
     /// Returns `room:badges`, to which the gateway adds other services' badges.

@@ -34,9 +34,9 @@ extension Messaging {
             try MessagesStore(connection).receipts(of: newest.map(\.id))
         }
         let rooms = try await memberships(of: Set(newest.map(\.roomID)), request.onward())
-        let readers = MessageReaders(receipts: receipts)
+        let surroundings = MessageSurroundings(receipts: receipts)
         let page = MessagePage(newest.filter { rooms[$0.roomID] != nil }, limit: limit) { message in
-            rooms[message.roomID].map { message.json(in: $0, readers) } ?? .null
+            rooms[message.roomID].map { message.json(in: $0, surroundings) } ?? .null
         }
         return page.reply(isDescending: true) { ConversationCursor($0).encoded }
     }

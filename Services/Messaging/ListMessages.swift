@@ -30,8 +30,8 @@ extension Messaging {
                 } else {
                     try messages.newest(in: room.roomID, before: before ?? .max, count: limit + 1)
                 }
-            let readers = try messages.readers(of: candidates, in: room)
-            let page = MessagePage(candidates, limit: limit) { $0.json(in: room, readers) }
+            let surroundings = try messages.surroundings(of: candidates, in: room)
+            let page = MessagePage(candidates, limit: limit) { $0.json(in: room, surroundings) }
             return page.reply(isDescending: after == nil) { String($0.seq) }
         }
     }

@@ -11,6 +11,8 @@ extension RequestDescription {
 
 extension Messaging {
     /// At most a screen or two of messages. A client that shows more sends several requests.
+    /// In a room with more people, receipts concern only the reader and the senders.
+    private static let maxNotified = 20
     fileprivate static let readMessages = Fields(.strings("messageIds", count: 1...500))
 
     /// Marks messages as read by the caller, skipping ids that are not other people's messages in this room.
@@ -28,11 +30,16 @@ extension Messaging {
             var reply = Reply(.ok, JSONWriter.object { $0.member("readCount", newlyRead.count) })
             guard !newlyRead.isEmpty else { return reply }
             let unread = chats.read(newlyRead.count, by: reader, in: room.roomID)
+            var concerned: [String]?
+            if room.participants.count > Self.maxNotified {
+                let senders = try MessagesStore(connection).senders(of: newlyRead)
+                concerned = room.userIDs.filter { $0 == reader || senders.contains($0) }
+            }
             reply.position = try request.emit(
                 [
-                    .messagesRead(newlyRead, by: reader, in: room.roomID, at: now),
+                    .messagesRead(newlyRead, by: reader, in: room.roomID, at: now, isNarrow: concerned != nil),
                     .badges(unread, of: reader, in: room.roomID),
-                ], fact: .messagesRead(userID: reader), at: now, on: connection)
+                ], concerning: concerned, fact: .messagesRead(userID: reader), at: now, on: connection)
             return reply
         }
     }

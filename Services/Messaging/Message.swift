@@ -32,17 +32,18 @@ struct Message: Sendable {
     /// The number of readers that a message shows.
     private static let shownReaders = 20
 
-    func json(in room: Membership, _ readers: MessageReaders = MessageReaders()) -> JSONValue {
+    func json(in room: Membership, _ surroundings: MessageSurroundings = MessageSurroundings()) -> JSONValue {
         // The text twice, and about 700 bytes around it.
-        JSONWriter.value(reservingCapacity: 2 * text.utf8.count + 768) { write(to: &$0, in: room, readers) }
+        JSONWriter.value(reservingCapacity: 2 * text.utf8.count + 768) { write(to: &$0, in: room, surroundings) }
     }
 
     /// Writes the message in the form of the contract. `content`, `receiverId` and `readStatus` are for
     /// clients with the older model.
-    func write(to json: inout JSONWriter, in room: Membership, _ readers: MessageReaders) {
+    func write(to json: inout JSONWriter, in room: Membership, _ surroundings: MessageSurroundings) {
         let receiver = room.kind == .direct ? room.participants.first { $0.userID != senderID } : nil
         let sender = room.participant(senderID)
-        let receipts = readers.receipts[id] ?? []
+        let former = sender == nil ? surroundings.formerSenders[senderID] : nil
+        let receipts = surroundings.receipts[id] ?? []
         json.object {
             $0.member("id", id)
             $0.member("roomId", roomID)
@@ -52,15 +53,15 @@ struct Message: Sendable {
                 "sender",
                 object: {
                     $0.member("id", senderID)
-                    $0.member("username", sender?.username)
-                    $0.member("firstName", sender?.firstName)
+                    $0.member("username", sender?.username ?? former?.username ?? "")
+                    $0.member("firstName", sender?.firstName ?? former?.firstName)
                 })
             $0.member("receiverId", receiver?.userID)
             let encoded = JSONValue(text)
             $0.member("text", encoded)
             $0.member("content", encoded)
             $0.member("createdAt", createdAt.iso)
-            $0.member("readStatus", readers.haveAllRead(self, in: room))
+            $0.member("readStatus", surroundings.haveAllRead(self, in: room))
             $0.member("readCount", receipts.count)
             $0.member("readBy", array: { for receipt in receipts.prefix(Self.shownReaders) { receipt.write(to: &$0) } })
             $0.member("tempId", tempID)
@@ -73,12 +74,14 @@ struct Message: Sendable {
     }
 }
 
-/// Who has read some messages, and who has to.
-struct MessageReaders: Sendable {
+/// What messages of a room show besides their own rows: who has read them, who has to, and who has left.
+struct MessageSurroundings: Sendable {
     /// By message, in the order of reading.
     var receipts: [String: [Receipt]] = [:]
     /// The `seq` of the last message from before they came, of people who came after the first one.
     var joinedSeqs: [String: Int] = [:]
+    /// The senders who have left the room.
+    var formerSenders: [String: FormerPerson] = [:]
 
     /// Returns true if all have read the message who were in the room when it was sent and still are, but its sender.
     func haveAllRead(_ message: Message, in room: Membership) -> Bool {

@@ -33,6 +33,15 @@ struct MessagesStore {
         ) { Self.message($0, in: roomID) }
     }
 
+    /// Returns the senders of messages.
+    func senders(of messageIDs: [String]) throws -> Set<String> {
+        Set(
+            try connection.all(
+                "SELECT DISTINCT sender_id FROM messages WHERE id IN (SELECT unhex(value) FROM json_each($1))",
+                SQLValue.ids(messageIDs)
+            ) { $0.id(0) })
+    }
+
     /// Returns messages before a `seq`, newest first.
     func newest(in roomID: String, before seq: Int, count: Int) throws -> [Message] {
         try connection.all(
@@ -78,11 +87,14 @@ struct MessagesStore {
         ) { Self.message($0, in: $0.text(6)) }
     }
 
-    /// Returns who has read these messages of one room.
-    func readers(of messages: [Message], in room: Membership) throws -> MessageReaders {
-        MessageReaders(
-            receipts: try receipts(of: messages.map(\.id)),
-            joinedSeqs: room.kind == .direct ? [:] : try ChatsStore(connection).joinedSeqs(in: room.roomID))
+    /// Returns what messages of one room show of other rows.
+    func surroundings(of messages: [Message], in room: Membership) throws -> MessageSurroundings {
+        let receipts = try receipts(of: messages.map(\.id))
+        guard room.kind == .group else { return MessageSurroundings(receipts: receipts) }
+        let former = Set(messages.map(\.senderID)).subtracting(room.userIDs)
+        return MessageSurroundings(
+            receipts: receipts, joinedSeqs: try ChatsStore(connection).joinedSeqs(in: room.roomID),
+            formerSenders: former.isEmpty ? [:] : try MembersStore(connection).names(of: Array(former)))
     }
 
     /// Returns receipts by message, in the order of reading.

@@ -133,6 +133,16 @@ enum MessagingSchema {
         Migration(
             version: 7, name: "counts by difference, complete",
             sql: "DROP TABLE unread; CREATE INDEX members_by_person ON members (user_id)"),
+        Migration(
+            version: 8, name: "people who come and go",
+            sql: """
+                CREATE TABLE former_people (
+                    id BLOB PRIMARY KEY,
+                    username TEXT NOT NULL,
+                    first_name TEXT
+                );
+                CREATE TABLE deleted_rooms (room INTEGER PRIMARY KEY)
+                """),
     ]
 }
 

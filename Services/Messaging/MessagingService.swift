@@ -1,5 +1,6 @@
 import ParlorContracts
 import ParlorMessageBus
+import ParlorReactor
 import ParlorSecurity
 import ParlorServiceKit
 import ParlorStorage
@@ -16,8 +17,10 @@ public struct MessagingService: Service {
     public static let events = EventDescription.ofMessages
 
     private let messaging: Messaging
+    private let cleaner: RoomCleaner
 
     public init(_ context: ServiceContext) throws {
+        cleaner = RoomCleaner(database: context.database, log: context.log)
         messaging = Messaging(
             database: context.database, bus: context.bus, memberships: context.memberships,
             clock: context.clock, ids: context.ids)
@@ -35,7 +38,12 @@ public struct MessagingService: Service {
         requests.onRead(.existing) { try Messaging.existing($0, on: $1) }
         requests.onSnapshot(.snapshot, of: messaging.database) { try Messaging.snapshot(after: $0, limit: $1, on: $2) }
         requests.onContribution(Messaging.contribution) { try ChatsStore($2).summaries(of: $0, for: $1) }
+        requests.onPeopleChange { try MembersStore($1).follow($0) }
     }
+
+    public func start(on loop: EventLoop) throws { cleaner.start() }
+
+    public func stop() async { await cleaner.stop() }
 }
 
 extension Endpoint {

@@ -55,9 +55,9 @@ extension Messaging {
     ) throws -> Reply? {
         let messages = MessagesStore(connection)
         guard let message = try attempt.flatMap({ try messages.sent(by: $0) }) else { return nil }
-        let readers = try messages.readers(of: [message], in: request.room)
+        let surroundings = try messages.surroundings(of: [message], in: request.room)
         // The first answer may have been lost before its event was sent: this one waits for the event too.
         let head = EntryPosition(log: request.logID, seq: try EventLog.head(on: connection))
-        return Reply(.ok, message.json(in: request.room, readers), position: head, isDuplicate: true)
+        return Reply(.ok, message.json(in: request.room, surroundings), position: head, isDuplicate: true)
     }
 }

@@ -7,8 +7,9 @@ import ParlorStorage
 
 extension RequestDescription {
     static let createRoom = RequestDescription(
-        "Creates a room with another person, even if the two already share rooms.",
-        takes: Rooms.newRoom, gives: .room, statuses: [.created, .ok], errors: [.userNotFound, .invalidField])
+        "Creates a room: a direct one with another person, even if the two already share rooms, or a group.",
+        takes: Rooms.newRoom, gives: .room, statuses: [.created, .ok],
+        errors: [.userNotFound, .roomNotFound, .invalidField])
 }
 
 extension EventDescription {
@@ -22,26 +23,26 @@ extension Rooms {
     private enum Creation: Sendable {
         case created(Room, seq: Int)
         case repeated(Room)
-        /// Another room was created meanwhile, and the limit of unanswered rooms is reached: ask Messaging for an
-        /// answer first.
-        case needsAnswer
     }
 
     fileprivate static let newRoom = Fields(
-        .id("otherUserId", orThrow: .userNotFound), .optional(RoomName.field, or: nil),
+        .optional(.string("otherUserId", note: "Creates a direct room; not with `participantIds`.")),
+        .optional(.strings("participantIds", count: 1...Groups.maxParticipants - 1)),
+        .optional(RoomName.field, or: nil),
         .optional(.key("clientRequestId", note: "The creator's idempotency key, kept for ever.")))
 
     /// Creates a room, even if the two share others. A repeated `clientRequestId` returns the room that it created,
     /// whatever else the request contains, and emits nothing.
     func createRoom(_ request: Request) async throws -> Reply {
         let caller = try request.caller
-        let (otherID, name, key) = try Self.newRoom.read(request.fields)
-        guard otherID != caller.id else { throw ServiceError.invalid("otherUserId", "has to be someone else's id") }
+        let (otherID, participantIDs, name, key) = try Self.newRoom.read(request.fields)
+        let kind: RoomKind = participantIDs == nil ? .direct : .group
+        let others = try Self.others(otherID, participantIDs, of: caller.id)
         if let key, let room = try await database.read({ try RoomsStore($0).room(madeBy: caller.id, key) }) {
             return Reply(.ok, room.json, isDuplicate: true)
         }
-        let people = try await people(of: caller, and: otherID, request.onward())
-        let isAnswered = try await isAnswered(caller.id, by: otherID, request.onward())
+        let people = try await known(others, with: caller, request.onward())
+        let answered = try await requireAnswers(to: caller.id, by: others, request.onward())
 
         let creation = try await database.write { [clock, ids, quota] connection -> Creation in
             let store = RoomsStore(connection)
@@ -49,20 +50,20 @@ extension Rooms {
             if let key, let room = try store.room(madeBy: caller.id, key) {
                 return .repeated(room)
             }
-            let made = try store.made(by: caller.id, with: otherID)
-            if isAnswered == nil, quota.needsAnswer(made) { return .needsAnswer }
-            try quota.check(made, isAnswered: isAnswered ?? true)
             let now = clock.now()
+            try quota.take(
+                others, by: caller.id, answered: answered, isGroup: kind == .group, at: now, on: connection)
             let room = Room(
                 id: ids.next(at: now.milliseconds), name: name, createdBy: caller.id, createdAt: now, updatedAt: now,
+                kind: kind,
                 participants: people.map {
                     Participant(
                         userID: $0.id, username: $0.username, firstName: $0.firstName, joinedAt: now,
                         role: $0.id == caller.id ? .owner : .member)
                 })
-            for renamed in try store.insert(room, key: key) {
-                try Self.logNewName(of: renamed, in: room, on: connection)
-            }
+            let renamed = try store.updateNames(of: people)
+            try store.insert(room, key: key)
+            for personID in renamed { try Self.logNewName(of: personID, at: now, on: connection) }
             let seq = try EventLog.append(
                 at: now, roomID: room.id, participants: room.membership.userIDs,
                 emissions: Self.emissions(ofCreating: room), fact: .roomCreated, requestID: request.id, on: connection)
@@ -71,50 +72,92 @@ extension Rooms {
         return switch creation {
         case .created(let room, let seq): Reply(.created, room.json, position: RoomsService.position(seq))
         case .repeated(let room): Reply(.ok, room.json, isDuplicate: true)
-        // Try again. Counts never fall, so this time Messaging is asked for an answer, and this case cannot occur
-        // again.
-        case .needsAnswer: try await createRoom(request)
         }
     }
 
-    /// Returns whether the other person has written to a person who creates a room with them.
+    /// Returns the ids of the others in a new room, in the order given.
+    private static func others(
+        _ otherID: String?, _ participantIDs: [String]?, of callerID: String
+    ) throws(ServiceError) -> [String] {
+        switch (otherID, participantIDs) {
+        case (.some, .some): throw .invalid("participantIds", "cannot be given together with otherUserId")
+        case (nil, nil): throw .missing("otherUserId")
+        case (.some(let other), nil):
+            guard other.mayBeID else { throw .userNotFound }
+            guard other != callerID else { throw .invalid("otherUserId", "has to be someone else's id") }
+            return [other]
+        case (nil, .some(let ids)):
+            var seen: Set<String> = [callerID]
+            let others = ids.filter { seen.insert($0).inserted }
+            guard !others.isEmpty else { throw .invalid("participantIds", "has to have someone else's id") }
+            return others
+        }
+    }
+
+    /// Checks whether a person may make one more room with other people, or add them to one: of those with whom there are
+    /// many rooms already, each must have written. Messaging is asked only about people who have created many rooms with
+    /// someone who created none.
     ///
-    /// - Returns: nil if that does not matter. Messaging is asked only about people who have created many
-    ///   rooms with someone who created none.
-    private func isAnswered(_ personID: String, by otherID: String, _ context: BusContext) async throws -> Bool? {
-        let roomIDs = try await database.read { [quota] connection -> [String]? in
+    /// - Returns: the people of whom that is known.
+    func requireAnswers(
+        to personID: String, by others: [String], _ context: BusContext
+    ) async throws -> Set<String> {
+        let needed = try await database.read { [quota] connection in
             let store = RoomsStore(connection)
-            let made = try store.made(by: personID, with: otherID)
-            // Refuse what must be refused in any case before another service is asked.
-            try quota.check(made, isAnswered: true)
-            guard quota.needsAnswer(made) else { return nil }
-            return try store.roomIDs(sharedBy: personID, otherID, after: nil, limit: PageLimits.maxMemberships)
+            return try others.compactMap { other -> (id: String, made: RoomQuota.Made, rooms: [String])? in
+                let made = try store.made(by: personID, with: other)
+                // Refuse what must be refused in any case before another service is asked.
+                try quota.check(made, isAnswered: true)
+                guard quota.needsAnswer(made) else { return nil }
+                let rooms = try store.roomIDs(
+                    sharedBy: personID, other, after: nil, limit: PageLimits.maxMemberships)
+                return (other, made, rooms)
+            }
         }
-        guard let roomIDs else { return nil }
-        return try await answers.hasAnswer(to: personID, in: roomIDs, context)
+        var answered: Set<String> = []
+        for (id, made, rooms) in needed {
+            try quota.check(made, isAnswered: try await answers.hasAnswer(to: personID, in: rooms, context))
+            answered.insert(id)
+        }
+        return answered
     }
 
-    /// Returns the two people with the current data of Accounts, the caller first. Accounts need not know the
+    /// Returns people with the current data of Accounts, in the order given, the caller first. Accounts need not know the
     /// caller: the token may be from another issuer, and contains enough.
-    private func people(of caller: Caller, and otherID: String, _ context: BusContext) async throws -> [Person] {
-        let known = try await people.people([caller.id, otherID], asRoommates: false, context)
-        guard let other = known.first(where: { $0.id == otherID }) else { throw ServiceError.userNotFound }
+    ///
+    /// - Throws: `user_not_found` if somebody else is not known.
+    private func known(_ others: [String], with caller: Caller, _ context: BusContext) async throws -> [Person] {
+        let found = try await people.people([caller.id] + others, asRoommates: false, context)
         let creator =
-            known.first { $0.id == caller.id }
+            found.first { $0.id == caller.id }
             ?? Person(id: caller.id, username: caller.username, firstName: caller.firstName, email: nil)
-        return [creator, other]
+        return [creator] + (try Self.people(others, among: found))
+    }
+
+    /// Returns other people with the current data of Accounts, each once, in the order given.
+    func known(_ userIDs: [String], _ context: BusContext) async throws -> [Person] {
+        let found = try await people.people(userIDs, asRoommates: false, context)
+        var seen: Set<String> = []
+        return try Self.people(userIDs.filter { seen.insert($0).inserted }, among: found)
+    }
+
+    private static func people(_ ids: [String], among found: [Person]) throws(ServiceError) -> [Person] {
+        let byID = Dictionary(found.map { ($0.id, $0) }) { first, _ in first }
+        let people = ids.compactMap { byID[$0] }
+        guard people.count == ids.count else { throw .userNotFound }
+        return people
     }
 
     /// Appends entries for everyone who shares a room with this person, as their lists of rooms show the name. There is
     /// no event for that: caches of such lists follow the log.
-    private static func logNewName(of personID: String, in room: Room, on connection: any Connection) throws {
+    static func logNewName(of personID: String, at now: Timestamp, on connection: any Connection) throws {
         var last: String?
         repeat {
             let partners = try RoomsStore(connection).partners(
                 of: personID, after: last, limit: PageLimits.maxParticipants)
             last = partners.count == PageLimits.maxParticipants ? partners.last : nil
             try EventLog.append(
-                at: room.createdAt, roomID: "", participants: [personID] + partners, emissions: [], on: connection)
+                at: now, roomID: "", participants: [personID] + partners, emissions: [], on: connection)
         } while last != nil
     }
 

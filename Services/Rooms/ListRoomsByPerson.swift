@@ -18,7 +18,7 @@ extension Rooms {
     /// the other people in those rooms.
     func listRoomsByPerson(_ request: Request) async throws -> Reply {
         let callerID = try request.caller.id
-        let page = try await database.read { try Self.pageOfRooms(request, on: $0) }
+        let page = try await database.read { try Self.pageOfRooms(request, of: .direct, on: $0) }
         var others: [String: Participant] = [:]
         for participant in page.items.flatMap(\.participants) where participant.userID != callerID {
             others[participant.userID] = participant

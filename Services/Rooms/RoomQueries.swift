@@ -7,6 +7,9 @@ import ParlorStorage
 extension RequestDescription {
     static let getRoom = RequestDescription(
         "Returns a room.", takes: Rooms.wantedRoom, gives: .room, errors: [.roomNotFound])
+    static let listParticipants = RequestDescription(
+        "Lists a room's participants, in the order in which they came.", takes: Rooms.page,
+        gives: .array(of: .reference("Participant")), isPaged: true, errors: [.roomNotFound])
     static let listRooms = RequestDescription(
         "Lists the caller's rooms, most recent first.", gives: .array(of: .room), errors: [.invalidField])
 }
@@ -30,10 +33,14 @@ extension Rooms {
     }
 
     /// Returns the caller's rooms from the request's cursor on.
-    static func pageOfRooms(_ request: Request, on connection: any Connection) throws -> Page<Room> {
+    ///
+    /// - Parameter kind: nil for rooms of both kinds.
+    static func pageOfRooms(
+        _ request: Request, of kind: RoomKind? = nil, on connection: any Connection
+    ) throws -> Page<Room> {
         let callerID = try request.caller.id
         let rooms = try RoomsStore(connection).rooms(
-            of: callerID, before: try request.fields.optionalCursor(), limit: PageLimits.maxRooms)
+            of: callerID, kind, before: try request.fields.optionalCursor(), limit: PageLimits.maxRooms)
         return Page(of: rooms, lookedFor: PageLimits.maxRooms, id: \.id) { $0.write(to: &$1, listedFor: callerID) }
     }
 
@@ -44,10 +51,30 @@ extension Rooms {
         return Page(ids).reply
     }
 
-    /// Returns a room's participants, for other services: `{roomId}` → the membership. The requesting service
-    /// checks its caller's rights.
-    static func findMembership(_ request: Request, on connection: any Connection) throws -> Reply {
-        Reply(.ok, try room(try request.fields.string("roomId"), on: connection).membership.json)
+    /// Returns a room's record, for other services: `{roomId, keeper?}` → the membership. The requesting service checks its
+    /// caller's rights. The name of a keeper is stored before it gets a record, so that every later change is confirmed by it.
+    func findMembership(_ request: Request) async throws -> Reply {
+        let roomID = try request.fields.string("roomId")
+        if let keeper = try request.fields.optionalString("keeper") { try await keepers.note(keeper, in: database) }
+        let record = try await database.read { roomID.mayBeID ? try RoomsStore($0).record(of: roomID) : nil }
+        guard let record else { throw ServiceError.roomNotFound }
+        return Reply(.ok, record.json)
+    }
+
+    fileprivate static let page = Fields(
+        .id("roomId", orThrow: .roomNotFound), .limit(standard: 50, max: 200), .query("cursor"))
+
+    /// Lists the participants of a room to one of them, in the order in which they came.
+    static func listParticipants(_ request: Request, on connection: any Connection) throws -> Reply {
+        let callerID = try request.caller.id
+        let (roomID, limit, place) = try page.read(request.fields)
+        let room = try room(roomID, on: connection)
+        guard room.membership.participant(callerID) != nil else { throw ServiceError.roomNotFound }
+        // One more than is shown, to see whether there is another page.
+        let found = try RoomsStore(connection).participants(of: roomID, after: place ?? -1, limit: limit + 1)
+        let next = found.count > limit ? String(found[limit - 1].place) : nil
+        return .page(
+            JSONWriter.value { $0.array(of: found.prefix(limit)) { $1.participant.write(to: &$0) } }, next: next)
     }
 
     /// Returns rooms' names, for other services: `{roomIds}` → `{names: [name|null, …]}`, in the same order.

@@ -62,5 +62,33 @@ enum RoomsSchema {
                 ALTER TABLE participants ADD COLUMN role TEXT NOT NULL DEFAULT 'member';
                 UPDATE participants SET role = 'owner' WHERE position = 0
                 """),
+        // An idempotency key outlives its room, so it refers to none.
+        Migration(
+            version: 4, name: "groups",
+            sql: """
+                ALTER TABLE participants ADD COLUMN state TEXT NOT NULL DEFAULT 'in';
+                CREATE TABLE pending_changes (
+                    room_id TEXT PRIMARY KEY,
+                    version INTEGER NOT NULL,
+                    acts TEXT NOT NULL
+                );
+                CREATE TABLE keepers (name TEXT PRIMARY KEY);
+                CREATE TABLE additions (
+                    adder_id TEXT NOT NULL,
+                    at INTEGER NOT NULL,
+                    count INTEGER NOT NULL
+                );
+                CREATE INDEX additions_by_adder ON additions (adder_id, at);
+                ALTER TABLE creations RENAME TO bound_creations;
+                CREATE TABLE creations (
+                    created_by TEXT NOT NULL,
+                    client_request_id TEXT NOT NULL,
+                    room_id TEXT NOT NULL,
+                    PRIMARY KEY (created_by, client_request_id)
+                );
+                INSERT INTO creations (created_by, client_request_id, room_id)
+                SELECT created_by, client_request_id, room_id FROM bound_creations;
+                DROP TABLE bound_creations
+                """),
     ]
 }

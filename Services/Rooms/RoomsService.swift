@@ -1,29 +1,76 @@
 import ParlorContracts
+import ParlorMessageBus
+import ParlorReactor
 import ParlorSecurity
 import ParlorServiceKit
 import ParlorStorage
+import Synchronization
 
 /// The service's declaration, and its wiring.
-public struct RoomsService: Service {
+public final class RoomsService: Service {
     public static let name = "rooms"
-    public static let settings: [any AnySetting] = [Setting.rateLimits, RoomQuota.maxRooms, RoomQuota.maxUnanswered]
+    public static let settings: [any AnySetting] = [
+        Setting.rateLimits, RoomQuota.maxRooms, RoomQuota.maxUnanswered, RoomQuota.additions, Setting.requiredServices,
+    ]
     public static let migrations = RoomsSchema.migrations
-    public static let peer = BusPeer.service(name, requests: [Subject.people, Subject.answered])
+    public static let peer = BusPeer.service(
+        name, requests: [Subject.people, Subject.answered, Subject.fence(of: "*"), Subject.gatewayFence(of: "*")],
+        subscribes: [Subject.gatewayAlive, Subject.forgetService])
     public static let log: LogContents = [.clientEvents, .roomChanges]
     public static let limits = RateLimit.ofRooms
-    public static let events: [EventDescription] = [.roomCreated, .roomCreatedGlobal, .roomUpdated, .roomUpdatedGlobal]
+    public static let events: [EventDescription] =
+        [.roomCreated, .roomCreatedGlobal, .roomUpdated, .roomUpdatedGlobal] + EventDescription.ofPeople
 
     private let rooms: Rooms
+    private let groups: Groups
+    private let gateways: HeardGateways
+    private let bus: any MessageBus
+    private let log: Logger
+    private let forgetting = Mutex<BusSubscription?>(nil)
 
-    public init(_ context: ServiceContext) throws {
+    public convenience init(_ context: ServiceContext) throws {
+        self.init(context, gateways: HeardGateways(GatewayMembership(context.bus), context.bus))
+    }
+
+    init(_ context: ServiceContext, gateways: HeardGateways) {
+        self.gateways = gateways
+        (bus, log) = (context.bus, context.log)
         rooms = Rooms(
             database: context.database, people: PeopleDirectory(bus: context.bus),
             answers: AnswerDirectory(bus: context.bus), quota: RoomQuota(context.configuration), clock: context.clock,
             ids: context.ids)
+        let confirmation = Confirmation(
+            bus: context.bus, gateways: gateways, required: Set(context.configuration[.requiredServices]))
+        groups = Groups(
+            rooms: rooms,
+            changes: PeopleChanges(
+                database: context.database, confirmation: confirmation, clock: context.clock, log: context.log))
+    }
+
+    public func start(on loop: EventLoop) throws {
+        try gateways.start(on: loop)
+        let forgetting = try bus.subscribe(Subject.forgetService) { [rooms, log] message in
+            guard let service = OperatorRequest(message.data)?.service else { return }
+            Task {
+                do {
+                    try await rooms.keepers.forget(service, in: rooms.database)
+                } catch {
+                    log.warning("a forgotten service still has to confirm changes", ["error": "\(error)"])
+                }
+            }
+        }
+        self.forgetting.withLock { $0 = forgetting }
+        groups.changes.start()
+    }
+
+    public func stop() async {
+        forgetting.withLock { $0 }?.cancel()
+        await groups.changes.stop()
+        gateways.stop()
     }
 
     public func register(in requests: inout RequestTable) {
-        let rooms = rooms
+        let (rooms, groups) = (rooms, groups)
         requests.ownsRecords { try RoomsStore($1).version(of: $0) }
         requests.on(.create) { try await rooms.createRoom($0) }
         requests.onRead(.list) { try Rooms.listRooms($0, on: $1) }
@@ -31,7 +78,11 @@ public struct RoomsService: Service {
         requests.on(.byPerson) { try await rooms.listRoomsByPerson($0) }
         requests.onRead(.room) { try Rooms.getRoom($0, on: $1) }
         requests.onRoom(.rename) { try await rooms.renameRoom($0) }
-        requests.onRead(.membership) { try Rooms.findMembership($0, on: $1) }
+        requests.onRead(.participants) { try Rooms.listParticipants($0, on: $1) }
+        requests.on(.add) { try await groups.addPeople($0) }
+        requests.on(.remove) { try await groups.removePerson($0) }
+        requests.on(.role) { try await groups.setRole($0) }
+        requests.on(.membership) { try await rooms.findMembership($0) }
         requests.onRead(.names) { try Rooms.listNames($0, on: $1) }
         requests.onRead(.partners) { try Rooms.listPartners($0, on: $1) }
         requests.on(.shared) { try await rooms.listSharedRooms($0) }
@@ -42,6 +93,7 @@ public struct RoomsService: Service {
 extension Endpoint {
     fileprivate static let create = Endpoint("rooms.create")
         .route("POST", "/api/rooms", answer: .room, limits: ["rooms"])
+        .socketEvent("room:create", ackName: "room", answer: .room, limits: ["rooms"])
         .described(.createRoom)
     fileprivate static let list = Endpoint(Subject.rooms)
         .route("GET", "/api/rooms/my-rooms", answer: .rooms)
@@ -55,6 +107,23 @@ extension Endpoint {
     fileprivate static let rename = Endpoint("rooms.rename")
         .route("PUT", "/api/rooms/:roomId/name", answer: .room, limits: ["rooms"])
         .described(.renameRoom)
+
+    private static let people = "/api/rooms/:roomId/participants"
+    fileprivate static let participants = Endpoint("rooms.participants")
+        .route("GET", people, answer: .participants)
+        .described(.listParticipants)
+    fileprivate static let add = Endpoint("rooms.add")
+        .route("POST", people, answer: .room, limits: ["rooms"])
+        .socketEvent("participants:add", ackName: "room", answer: .room, limits: ["rooms"])
+        .described(.addPeople)
+    fileprivate static let remove = Endpoint("rooms.remove")
+        .route("DELETE", "\(people)/:userId", limits: ["rooms"])
+        .socketEvent("participant:remove", limits: ["rooms"])
+        .described(.removePerson)
+    fileprivate static let role = Endpoint("rooms.role")
+        .route("PUT", "\(people)/:userId/role", answer: .room, limits: ["rooms"])
+        .socketEvent("participant:role", ackName: "room", answer: .room, limits: ["rooms"])
+        .described(.setRole)
 
     // For gateways and other services.
     fileprivate static let ids = Endpoint(Subject.roomIDs)
@@ -79,6 +148,7 @@ struct Rooms: Sendable {
     let addresses = AddressRequests()
     let answers: AnswerDirectory
     let quota: RoomQuota
+    let keepers = Keepers()
     let clock: any WallClock
     let ids: UUIDv7Generator
 

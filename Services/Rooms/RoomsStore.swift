@@ -10,49 +10,75 @@ struct RoomsStore {
 
     // MARK: Writes
 
-    /// Adds a room with its participants, and updates their names everywhere.
+    /// Adds a room with its participants.
     ///
     /// - Parameter key: its creator's idempotency key, if there is one.
-    /// - Returns: the ids of people whose name has changed.
-    func insert(_ room: Room, key: String?) throws -> [String] {
-        var renamed: [String] = []
-        for participant in room.participants {
-            let isSame = try connection.first(
-                "SELECT username, first_name FROM people WHERE id = $1", participant.userID
-            ) { row in
-                // Compare bytes: for Swift two encodings of an accent are equal.
-                row.text(0).utf8.elementsEqual(participant.username.utf8)
-                    && row.textOrNil(1).map { Array($0.utf8) } == participant.firstName.map { Array($0.utf8) }
-            }
-            if isSame == true { continue }
-            if isSame == false { renamed.append(participant.userID) }
-            try connection.executeLater(
-                """
-                INSERT INTO people (id, username, first_name) VALUES ($1, $2, $3)
-                ON CONFLICT (id) DO UPDATE SET username = excluded.username, first_name = excluded.first_name
-                """, participant.userID, participant.username, participant.firstName)
-        }
+    func insert(_ room: Room, key: String?) throws {
         try connection.executeLater(
-            "INSERT INTO rooms (id, name, created_by, created_at, updated_at) VALUES ($1, $2, $3, $4, $5)",
-            room.id, room.name?.text, room.createdBy, room.createdAt.milliseconds, room.updatedAt.milliseconds)
+            "INSERT INTO rooms (id, name, created_by, created_at, updated_at, kind) VALUES ($1, $2, $3, $4, $5, $6)",
+            room.id, room.name?.text, room.createdBy, room.createdAt.milliseconds, room.updatedAt.milliseconds,
+            room.kind.rawValue)
         for (position, participant) in room.participants.enumerated() {
             try connection.executeLater(
                 "INSERT INTO participants (room_id, position, person_id, joined_at, role) VALUES ($1, $2, $3, $4, $5)",
                 room.id, position, participant.userID, participant.joinedAt.milliseconds, participant.role.rawValue)
         }
-        for other in [""] + room.participants.lazy.map(\.userID).filter({ $0 != room.createdBy }) {
-            try connection.executeLater(
-                """
-                INSERT INTO rooms_made (creator_id, other_id, count) VALUES ($1, $2, 1)
-                ON CONFLICT (creator_id, other_id) DO UPDATE SET count = rooms_made.count + 1
-                """, room.createdBy, other)
-        }
+        try countMade(by: room.createdBy, with: "")
         if let key {
             try connection.executeLater(
                 "INSERT INTO creations (created_by, client_request_id, room_id) VALUES ($1, $2, $3)",
                 room.createdBy, key, room.id)
         }
+    }
+
+    /// Updates people's names in all their rooms.
+    ///
+    /// - Returns: the ids of people whose name has changed.
+    func updateNames(of people: [Person]) throws -> [String] {
+        var renamed: [String] = []
+        for person in people {
+            let isSame = try connection.first(
+                "SELECT username, first_name FROM people WHERE id = $1", person.id
+            ) { row in
+                // Compare bytes: for Swift two encodings of an accent are equal.
+                row.text(0).utf8.elementsEqual(person.username.utf8)
+                    && row.textOrNil(1).map { Array($0.utf8) } == person.firstName.map { Array($0.utf8) }
+            }
+            if isSame == true { continue }
+            if isSame == false { renamed.append(person.id) }
+            try connection.executeLater(
+                """
+                INSERT INTO people (id, username, first_name) VALUES ($1, $2, $3)
+                ON CONFLICT (id) DO UPDATE SET username = excluded.username, first_name = excluded.first_name
+                """, person.id, person.username, person.firstName)
+        }
         return renamed
+    }
+
+    /// Counts a room that a person has made with another, or to which they have added them; under `""`, one made with
+    /// anybody. These counts never fall, so that who leaves cannot be brought back for ever.
+    func countMade(by creatorID: String, with otherID: String) throws {
+        try connection.executeLater(
+            """
+            INSERT INTO rooms_made (creator_id, other_id, count) VALUES ($1, $2, 1)
+            ON CONFLICT (creator_id, other_id) DO UPDATE SET count = rooms_made.count + 1
+            """, creatorID, otherID)
+    }
+
+    /// Returns the number of people whom a person has brought into groups, and the time of the first of these.
+    func additions(by adderID: String, since time: Timestamp) throws -> (count: Int, first: Timestamp?) {
+        try connection.first(
+            "SELECT coalesce(sum(count), 0), min(at) FROM additions WHERE adder_id = $1 AND at > $2", adderID,
+            time.milliseconds
+        ) { ($0.int(0), $0.intOrNil(1).map(Timestamp.init(milliseconds:))) } ?? (0, nil)
+    }
+
+    /// - Parameter time: earlier additions are deleted.
+    func addAddition(of count: Int, by adderID: String, at now: Timestamp, forgetting time: Timestamp) throws {
+        try connection.executeLater(
+            "DELETE FROM additions WHERE adder_id = $1 AND at <= $2", adderID, time.milliseconds)
+        try connection.executeLater(
+            "INSERT INTO additions (adder_id, at, count) VALUES ($1, $2, $3)", adderID, now.milliseconds, count)
     }
 
     func updateName(of room: Room) throws {
@@ -85,7 +111,8 @@ struct RoomsStore {
 
     // MARK: Reads
 
-    /// Returns the stored counts of created rooms that differ from the rows. It reads all rooms.
+    /// Returns the stored counts of created rooms that are below those of the rows: they may be above them, as people leave,
+    /// and as some are added later. It reads all rooms.
     func miscounted() throws -> [Made] {
         try connection.all(
             """
@@ -94,10 +121,10 @@ struct RoomsStore {
                 UNION ALL SELECT created_by, '', 0, count(*) FROM rooms GROUP BY created_by
                 UNION ALL SELECT rooms.created_by, participants.person_id, 0, count(*)
                     FROM rooms JOIN participants ON participants.room_id = rooms.id
-                    WHERE participants.person_id <> rooms.created_by
+                    WHERE participants.person_id <> rooms.created_by AND rooms.kind = 'direct'
                     GROUP BY rooms.created_by, participants.person_id
             ) AS numbers
-            GROUP BY creator_id, other_id HAVING sum(kept) <> sum(counted) ORDER BY creator_id, other_id
+            GROUP BY creator_id, other_id HAVING sum(kept) < sum(counted) ORDER BY creator_id, other_id
             """
         ) { Made(creatorID: $0.text(0), otherID: $0.text(1), kept: $0.int(2), counted: $0.int(3)) }
     }
@@ -137,38 +164,51 @@ struct RoomsStore {
         try rooms("FROM rooms WHERE rooms.id = $1", .text(id)).first
     }
 
+    /// Returns a room's record, which has those who are joining.
+    func record(of id: String) throws -> Membership? {
+        try rooms("FROM rooms WHERE rooms.id = $1", .text(id), state: "<> 'leaving'").first?.membership
+    }
+
     /// Returns the version of a room's record; 0 if there is no such room.
     func version(of roomID: String) throws -> Int {
         try connection.first("SELECT version FROM rooms WHERE id = $1", roomID) { $0.int(0) } ?? 0
     }
 
-    /// Returns the room that a creator made with an idempotency key.
+    /// Returns the room that a creator made with an idempotency key; nil if there is none.
+    ///
+    /// - Throws: `room_not_found` if it is no longer the creator's.
     func room(madeBy creatorID: String, _ key: String) throws -> Room? {
-        try rooms(
-            """
-            FROM creations JOIN rooms ON rooms.id = creations.room_id
-            WHERE creations.created_by = $1 AND creations.client_request_id = $2
-            """, .text(creatorID), .text(key)
-        ).first
+        let made = try connection.first(
+            "SELECT room_id FROM creations WHERE created_by = $1 AND client_request_id = $2", creatorID, key
+        ) { $0.text(0) }
+        guard let made else { return nil }
+        guard let room = try room(made), room.membership.participant(creatorID) != nil else {
+            throw ServiceError.roomNotFound
+        }
+        return room
     }
 
     /// Returns a person's rooms, the newest first.
     ///
-    /// - Parameter cursor: the id of the last room of the previous page.
+    /// - Parameters:
+    ///   - kind: nil for rooms of both kinds.
+    ///   - cursor: the id of the last room of the previous page.
     func rooms(
-        of personID: String, before cursor: String?, limit: Int
+        of personID: String, _ kind: RoomKind?, before cursor: String?, limit: Int
     ) throws -> [Room] {
-        try rooms(
+        let ofKind =
+            kind.map { "AND EXISTS (SELECT 1 FROM rooms WHERE id = room_id AND kind = '\($0.rawValue)')" } ?? ""
+        return try rooms(
             """
             FROM (
                 SELECT room_id FROM participants
-                WHERE person_id = $1 AND room_id < $2
+                WHERE person_id = $1 AND room_id < $2 AND state = 'in' \(ofKind)
                 ORDER BY room_id DESC LIMIT $3
             ) AS mine JOIN rooms ON rooms.id = mine.room_id
             """, .text(personID), .text(cursor ?? Self.afterAllIDs), .int(limit))
     }
 
-    /// Returns the rooms that two people share, the newest first.
+    /// Returns the direct rooms of two people, the newest first.
     func rooms(
         sharedBy personID: String, _ otherID: String, before cursor: String?, limit: Int
     ) throws -> [Room] {
@@ -177,13 +217,14 @@ struct RoomsStore {
             FROM (
                 SELECT mine.room_id FROM participants AS mine
                 JOIN participants AS theirs ON theirs.person_id = $2 AND theirs.room_id = mine.room_id
+                JOIN rooms ON rooms.id = mine.room_id AND rooms.kind = 'direct'
                 WHERE mine.person_id = $1 AND mine.room_id < $3
                 ORDER BY mine.room_id DESC LIMIT $4
             ) AS shared JOIN rooms ON rooms.id = shared.room_id
             """, .text(personID), .text(otherID), .text(cursor ?? Self.afterAllIDs), .int(limit))
     }
 
-    /// Returns the ids of the rooms that two people share, in order.
+    /// Returns the ids of the direct rooms of two people, in order.
     func roomIDs(
         sharedBy personID: String, _ otherID: String, after cursor: String?, limit: Int
     ) throws -> [String] {
@@ -191,6 +232,7 @@ struct RoomsStore {
             """
             SELECT mine.room_id FROM participants AS mine
             JOIN participants AS theirs ON theirs.person_id = $2 AND theirs.room_id = mine.room_id
+            JOIN rooms ON rooms.id = mine.room_id AND rooms.kind = 'direct'
             WHERE mine.person_id = $1 AND mine.room_id > $3
             ORDER BY mine.room_id LIMIT $4
             """, personID, otherID, cursor ?? "", limit
@@ -206,8 +248,9 @@ struct RoomsStore {
         try connection.all(
             """
             SELECT DISTINCT theirs.person_id
-            FROM participants AS mine JOIN participants AS theirs ON theirs.room_id = mine.room_id
-            WHERE mine.person_id = $1 AND theirs.person_id <> $1 AND theirs.person_id > $2
+            FROM participants AS mine
+            JOIN participants AS theirs ON theirs.room_id = mine.room_id AND theirs.state = 'in'
+            WHERE mine.person_id = $1 AND mine.state = 'in' AND theirs.person_id <> $1 AND theirs.person_id > $2
             ORDER BY theirs.person_id LIMIT $3
             """, personID, cursor ?? "", limit
         ) { $0.text(0) }
@@ -221,16 +264,36 @@ struct RoomsStore {
     ) throws -> [String] {
         try connection.all(
             """
-            SELECT room_id FROM participants WHERE person_id = $1 AND room_id > $2 ORDER BY room_id LIMIT $3
+            SELECT room_id FROM participants
+            WHERE person_id = $1 AND room_id > $2 AND state = 'in' ORDER BY room_id LIMIT $3
             """, personID, cursor ?? "", limit
         ) { $0.text(0) }
     }
 
-    /// Returns the ids of a room's participants, in their order in the room.
+    /// Returns the ids of the people in a room's record, in their order in the room.
     func members(of roomID: String) throws -> [String] {
-        try connection.all("SELECT person_id FROM participants WHERE room_id = $1 ORDER BY position", roomID) {
-            $0.text(0)
-        }
+        try connection.all(
+            "SELECT person_id FROM participants WHERE room_id = $1 AND state <> 'leaving' ORDER BY position", roomID
+        ) { $0.text(0) }
+    }
+
+    /// Returns a room's participants with their places, in order.
+    func participants(
+        of roomID: String, after place: Int, limit: Int
+    ) throws -> [(place: Int, participant: Participant)] {
+        try connection.all(
+            """
+            SELECT person_id, people.username, people.first_name, joined_at, role, position
+            FROM participants JOIN people ON people.id = participants.person_id
+            WHERE room_id = $1 AND position > $2 AND state = 'in' ORDER BY position LIMIT $3
+            """, roomID, place, limit
+        ) { ($0.int(5), Self.participant($0, from: 0)) }
+    }
+
+    private static func participant(_ row: Row, from column: Int) -> Participant {
+        Participant(
+            userID: row.text(column), username: row.text(column + 1), firstName: row.textOrNil(column + 2),
+            joinedAt: row.time(column + 3), role: RoomRole(rawValue: row.text(column + 4)) ?? .member)
     }
 
     /// Returns names by room, without rooms that have none.
@@ -254,9 +317,11 @@ struct RoomsStore {
     /// Returns rooms with their participants, the newest first: a row for each participant, never a query for
     /// each room.
     ///
-    /// - Parameter source: the selection of rooms, from `FROM` on; one of a few constants.
+    /// - Parameters:
+    ///   - source: the selection of rooms, from `FROM` on; one of a few constants.
+    ///   - state: the condition for the state of its participants.
     private func rooms(
-        _ source: String, _ parameters: SQLValue...
+        _ source: String, _ parameters: SQLValue..., state: String = "= 'in'"
     ) throws -> [Room] {
         var found: [Room] = []
         try connection.forEachRow(
@@ -265,7 +330,7 @@ struct RoomsStore {
                 room.is_closed, participants.person_id, people.username, people.first_name, participants.joined_at,
                 participants.role
             FROM (SELECT rooms.* \(source)) AS room
-            JOIN participants ON participants.room_id = room.id
+            JOIN participants ON participants.room_id = room.id AND participants.state \(state)
             JOIN people ON people.id = participants.person_id
             ORDER BY room.id DESC, participants.position
             """, binding: parameters
@@ -279,10 +344,7 @@ struct RoomsStore {
                         kind: RoomKind(rawValue: row.text(6)) ?? .direct, isClosed: row.int(7) != 0,
                         participants: []))
             }
-            found[found.count - 1].participants.append(
-                Participant(
-                    userID: row.text(8), username: row.text(9), firstName: row.textOrNil(10),
-                    joinedAt: row.time(11), role: RoomRole(rawValue: row.text(12)) ?? .member))
+            found[found.count - 1].participants.append(Self.participant(row, from: 8))
             return true
         }
         return found

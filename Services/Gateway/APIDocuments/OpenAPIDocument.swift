@@ -280,7 +280,7 @@ extension Route.Answer {
     /// - Parameter gives: the schema of what the service replies with.
     fileprivate func data(of gives: Schema) -> Schema {
         switch self {
-        case .plain: gives
+        case .plain, .participants: gives
         case .room: .room
         case .rooms: .array(of: .room)
         case .roomsByPerson: .array(of: .allOf([gives, .object(["rooms": .array(of: .room)])]))

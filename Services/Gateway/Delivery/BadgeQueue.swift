@@ -18,7 +18,9 @@ struct BadgeQueue {
         guard people[userID]?.append(pending) == nil else {
             if let count = people[userID]?.count, count > Self.maxPending {
                 // The first is being composed already.
-                let earlier = people[userID]?[1..<(count - 1)].firstIndex { $0.event.roomID == pending.event.roomID }
+                let earlier = people[userID]?[1..<(count - 1)].firstIndex {
+                    $0.event.roomID == pending.event.roomID && $0.event.item.emission.composition == .badges
+                }
                 if let earlier { people[userID]?.remove(at: earlier) }
             }
             return false

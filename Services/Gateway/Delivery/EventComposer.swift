@@ -21,9 +21,19 @@ package struct EventComposer: Sendable {
         composer.newRoom(base).map { room in JSONWriter.object { $0.member("room", room) } }
     }
 
-    /// Returns the data of a live `room:badges`.
-    func badges(_ event: Replay.Event, for userID: String) async -> JSONValue {
-        await badges.data(event.item.emission.data, roomID: event.roomID, for: userID)
+    /// Returns the data of a room that a person has come to, as the person sees it.
+    ///
+    /// - Returns: nil if `base` is not a room.
+    private func joinedRoom(_ base: JSONValue, for userID: String) async -> JSONValue? {
+        guard let room = await composer.room(base, for: userID) else { return newRoom(base) }
+        return JSONWriter.object { $0.member("room", room) }
+    }
+
+    /// Returns the data of a live event that is composed for its person.
+    func composed(_ event: Replay.Event, for userID: String) async -> JSONValue? {
+        let data = event.item.emission.data
+        return event.item.emission.composition == .badges
+            ? await badges.data(data, roomID: event.roomID, for: userID) : await joinedRoom(data, for: userID)
     }
 
     /// Returns the data of replayed events as clients see it, in order; nil for an event that cannot be
@@ -33,12 +43,18 @@ package struct EventComposer: Sendable {
         let given = events.lazy.filter { $0.item.emission.composition == .badges }
             .map { (roomID: $0.roomID, data: $0.item.emission.data) }
         var composed = await badges.data(Array(given), for: userID)[...]
-        return events.map { event in
-            switch event.item.emission.composition {
-            case .badges: composed.popFirst()
-            case .room: newRoom(event.item.emission.data)
-            case nil: event.item.emission.data
-            }
+        var all: [JSONValue?] = []
+        for event in events {
+            let data = event.item.emission.data
+            let shown: JSONValue? =
+                switch event.item.emission.composition {
+                case .badges: composed.popFirst()
+                case .room: newRoom(data)
+                case .joinedRoom: await joinedRoom(data, for: userID)
+                case nil: data
+                }
+            all.append(shown)
         }
+        return all
     }
 }

@@ -33,6 +33,8 @@ package actor LoopDelivery: LoopPart {
     private var ends: [LogID: LogPosition] = [:]
     private var badges = BadgeQueue()
     private var joins = JoinWatch()
+    /// The people who may get no event of a room.
+    package private(set) var absences = Absences()
     private let lagging: LaggingClients
     private lazy var throttle = makeThrottle()
     private let pacing: BroadcastPacing
@@ -92,8 +94,12 @@ package actor LoopDelivery: LoopPart {
 
     /// Adds a subscriber to a room's audience at once, unless it has left. If it came with a cursor, the events
     /// it missed have been sent.
-    func join(_ roomID: String, _ subscriber: Subscriber) {
-        guard subscriber.isConnected else { return }
+    /// Does nothing if a fence has said that the person left the room since the version of the record that admitted them.
+    func join(_ roomID: String, _ subscriber: Subscriber, recordVersion: Int) {
+        guard subscriber.isConnected, absences.admit(subscriber.caller.id, to: roomID, recordVersion: recordVersion)
+        else {
+            return
+        }
         subscriber.continuations?.join(roomID)
         audience.join(roomID, subscriber)
     }
@@ -116,8 +122,12 @@ package actor LoopDelivery: LoopPart {
 
     /// Adds a subscriber to a room's audience, after which it misses no event of the room. If it came with a
     /// cursor, it first gets the room's events since it left the room, or since `sync:done`.
-    package func joinAudience(of roomID: String, _ subscriber: Subscriber.Handle, by deadline: LoopInstant) async {
-        await recovery.join(roomID, subscriber.object, by: deadline, on: self)
+    ///
+    /// - Parameter version: that of the record that admits the person. If they have left since, nothing happens.
+    package func joinAudience(
+        of roomID: String, _ subscriber: Subscriber.Handle, recordVersion version: Int, by deadline: LoopInstant
+    ) async {
+        await recovery.join(roomID, subscriber.object, recordVersion: version, by: deadline, on: self)
     }
 
     /// The logs that services are known to have, but that are not followed yet.
@@ -131,6 +141,7 @@ package actor LoopDelivery: LoopPart {
     /// write for each socket, and copies a broadcast only once.
     func deliver(_ broadcasts: [Broadcast]) {
         for broadcast in broadcasts {
+            if let change = broadcast.entry.fact?.peopleChanged { end(change, broadcast) }
             for item in concerns(broadcast) ? broadcast.items : [] {
                 if let packet = item.packet {
                     send(packet, to: item.emission.audience, of: broadcast)
@@ -211,13 +222,24 @@ package actor LoopDelivery: LoopPart {
     /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
     package func endPauses() { throttle.end() }
 
+    /// The number of people up to which a list is searched faster than a set is made.
+    private static let fewPeople = 8
+
     private func send(_ packet: OutgoingPacket, to recipients: Emission.Audience, of broadcast: Broadcast) {
         switch recipients {
         case .room:
             let subscribers = audience.room(broadcast.roomID)
-            for subscriber in subscribers { subscriber.socket.send(packet) }
+            guard !subscribers.isEmpty else { return }
+            // An entry names those who may have its events. Whoever has left is in none that was committed afterwards.
+            let people = broadcast.participants
+            let many = people.count > Self.fewPeople ? Set(people) : nil
+            for subscriber in subscribers {
+                let id = subscriber.caller.id
+                if many?.contains(id) ?? people.contains(id) { subscriber.socket.send(packet) }
+            }
             throttle.noteWrites(to: subscribers.count)
         case .person(let id):
+            guard !absences.has(id, in: broadcast.roomID) else { return }
             for subscriber in audience.person(id) { subscriber.socket.send(packet) }
         case .everyone:
             switch globalScope {
@@ -236,15 +258,18 @@ package actor LoopDelivery: LoopPart {
     /// Completes an event with the fields that only a gateway can fill in, then sends it to its person.
     private func compose(_ item: Broadcast.Item, of broadcast: Broadcast) {
         guard case .person(let id) = item.emission.audience, !audience.person(id).isEmpty else { return }
-        guard item.emission.composition == .badges else {
+        guard !absences.has(id, in: broadcast.roomID) else { return }
+        guard item.emission.composition != .room else {
             return send(events.newRoom(item.emission.data), of: item.emission, to: id, broadcast.position)
         }
         let event = Replay.Event(item: item, roomID: broadcast.roomID)
         guard badges.add(.init(event: event, position: broadcast.position), for: id) else { return }
         startTask { delivery in
             while let next = delivery.badges.next(for: id) {
-                let data = await delivery.events.badges(next.event, for: id)
-                delivery.send(data, of: next.event.item.emission, to: id, next.position)
+                let data = await delivery.events.composed(next.event, for: id)
+                if !delivery.absences.has(id, in: next.event.roomID) {
+                    delivery.send(data, of: next.event.item.emission, to: id, next.position)
+                }
                 delivery.badges.removeNext(for: id)
             }
         }
@@ -259,6 +284,28 @@ package actor LoopDelivery: LoopPart {
             subscriber.socket.send(packet)
         }
     }
+
+    // MARK: People who come and go
+
+    /// Applies a change of a room's people before it is complete: who leaves gets nothing of the room any more.
+    func apply(_ change: PeopleChange) {
+        absences.note(change)
+        end(change.roomID, for: change.left.map(\.userID))
+    }
+
+    private func end(_ change: (version: Int, joined: [String], left: [String]), _ broadcast: Broadcast) {
+        absences.note(change, in: broadcast.roomID, at: broadcast.position.seq)
+        end(broadcast.roomID, for: change.left)
+    }
+
+    private func end(_ roomID: String, for userIDs: [String]) {
+        for subscriber in userIDs.flatMap(audience.person) where subscriber.rooms.contains(roomID) {
+            leave(roomID, Subscriber.Handle(subscriber, to: loop))
+        }
+    }
+
+    /// Returns once nothing that was sent before waits for these people's sockets (`OutputDrain`).
+    func drain(_ userIDs: [String]) async { await OutputDrain(userIDs.flatMap(audience.person)).finish(on: self) }
 
     // MARK: Acks after their event
 

@@ -82,18 +82,19 @@ package struct Recovery: Sendable {
     /// Adds a subscriber to a room's audience. If it came with a cursor, it first gets the room's events
     /// since it left the room, or since `sync:done`.
     func join(
-        _ roomID: String, _ subscriber: Subscriber, by deadline: LoopInstant, on delivery: isolated LoopDelivery
+        _ roomID: String, _ subscriber: Subscriber, recordVersion version: Int, by deadline: LoopInstant,
+        on delivery: isolated LoopDelivery
     ) async {
         if !subscriber.rooms.contains(roomID), let continuations = subscriber.continuations {
             if let cursor = continuations.cursor(of: roomID) {
                 let isReplayed = await replay(
                     to: subscriber, from: delivery.adapted(cursor), .room(roomID), by: deadline, on: delivery
-                ) { delivery.join(roomID, subscriber) }
+                ) { delivery.join(roomID, subscriber, recordVersion: version) }
                 if isReplayed { return }
             }
             if subscriber.isConnected { sendDone(to: subscriber, false, on: delivery) }
         }
-        if subscriber.isConnected { delivery.join(roomID, subscriber) }
+        if subscriber.isConnected { delivery.join(roomID, subscriber, recordVersion: version) }
     }
 
     /// Sends `sync:done`. Rooms that the subscriber joins later continue from this position: it has the earlier events,
@@ -141,11 +142,11 @@ package struct Recovery: Sendable {
                     maxBytes: Self.pageBytes)
             else { return false }
             var isMore = true
-            var rooms: [String]?
-            if case .room(let id) = scope { rooms = [id] }
+            var source = Source(usesMemory: !delivery.absences.haveRoomsChanged(of: userID, since: cursor))
+            if case .room(let id) = scope { source.rooms = [id] }
             while isMore {
                 guard
-                    let page = await nextPage(of: &replay, for: subscriber, &rooms, by: deadline, on: delivery)
+                    let page = await nextPage(of: &replay, for: subscriber, &source, by: deadline, on: delivery)
                 else { return false }
                 count += page.events.count
                 guard count <= Self.maxReplayed else { return false }
@@ -162,13 +163,13 @@ package struct Recovery: Sendable {
     /// Requests a page from services, which is heavy: the person's slot is held until the page has arrived.
     /// It is free again while the page is sent, at the reader's speed.
     private func nextPage(
-        of replay: inout Replay, for subscriber: Subscriber, _ rooms: inout [String]?, by deadline: LoopInstant,
+        of replay: inout Replay, for subscriber: Subscriber, _ source: inout Source, by deadline: LoopInstant,
         on delivery: isolated LoopDelivery
     ) async -> Replay.Page? {
         guard let slot = await heavySlot(of: subscriber.caller.id, by: deadline, on: delivery), subscriber.isConnected
         else { return nil }
         defer { withExtendedLifetime(slot) {} }
-        return await fetchPage(of: &replay, for: subscriber.caller, &rooms, by: deadline, on: delivery)
+        return await fetchPage(of: &replay, for: subscriber.caller, &source, by: deadline, on: delivery)
     }
 
     private func heavySlot(
@@ -189,7 +190,8 @@ package struct Recovery: Sendable {
         since cursor: SyncCursor, by subscriber: Subscriber, _ scope: Replay.Scope, on delivery: isolated LoopDelivery
     ) -> [OutgoingPacket]? {
         let userID = subscriber.caller.id
-        guard
+        // What is in memory is of the rooms that the person had then.
+        guard !delivery.absences.haveRoomsChanged(of: userID, since: cursor),
             var replay = Replay(
                 from: cursor, to: delivery.positions, for: userID, scope, limit: Self.pageSize,
                 maxBytes: maxBacklog)
@@ -238,11 +240,17 @@ package struct Recovery: Sendable {
         return logs.allSatisfy { isBehind($0.key, $0.value) == false }
     }
 
-    /// - Parameter rooms: the rooms whose entries are requested. They are found once for each round, when its end
-    ///   positions are known.
+    /// Where the entries of a round come from.
+    private struct Source {
+        /// False if the person's rooms have changed: the entries in memory are then of other rooms.
+        let usesMemory: Bool
+        /// The rooms whose entries are requested. They are found once, when the end positions are known.
+        var rooms: [String]?
+    }
+
     /// - Returns: nil if a part cannot be fetched.
     private func fetchPage(
-        of replay: inout Replay, for caller: Caller, _ rooms: inout [String]?, by deadline: LoopInstant,
+        of replay: inout Replay, for caller: Caller, _ source: inout Source, by deadline: LoopInstant,
         on delivery: isolated LoopDelivery
     ) async -> Replay.Page? {
         while true {
@@ -250,14 +258,14 @@ package struct Recovery: Sendable {
             case .page(let page): return page
             case .fetch(let logID, let since, let through):
                 switch delivery.entries(of: logID, since: since, for: caller.id) {
-                case .found(let entries): replay.supply(logID, entries, through: through)
+                case .found(let entries) where source.usesMemory: replay.supply(logID, entries, through: through)
                 case .unknown: return nil
-                case .older:
+                case .older, .found:
                     do throws(ServiceError) {
-                        if rooms == nil { rooms = try await missed.rooms(of: caller, by: deadline) }
+                        if source.rooms == nil { source.rooms = try await missed.rooms(of: caller, by: deadline) }
                         guard
                             let found = try await missed.entries(
-                                of: logID, since: since, through: through, ofRooms: rooms ?? [], for: caller,
+                                of: logID, since: since, through: through, ofRooms: source.rooms ?? [], for: caller,
                                 by: deadline)
                         else { return nil }
                         replay.supply(
@@ -288,6 +296,7 @@ package struct Recovery: Sendable {
                 await pause(for: Self.backlogInterval, on: delivery)
             }
             guard subscriber.isConnected else { return false }
+            if delivery.absences.has(subscriber.caller.id, in: event.roomID) { continue }
             if let packet = event.item.packet {
                 subscriber.socket.send(packet)
             } else if let data {

@@ -38,6 +38,8 @@ package struct Replay {
         var state: SyncCursor.LogState
         var end: LogPosition
         var waiting: ArraySlice<Broadcast> = []
+        /// True if the entries are of the person's rooms as they are now, also those from before the person came.
+        var areOfOwnRooms = false
         /// The position up to which entries were supplied.
         var supplied: LogPosition
 
@@ -100,8 +102,9 @@ package struct Replay {
     /// - Parameters:
     ///   - entries: the person's entries, in order, after the requested position; entries after the end are ignored.
     ///   - through: the position up to which they are complete.
-    mutating func supply(_ logID: LogID, _ entries: [Broadcast], through: Int) {
+    mutating func supply(_ logID: LogID, _ entries: [Broadcast], ofOwnRooms: Bool = false, through: Int) {
         guard let index = sources.firstIndex(where: { $0.logID == logID }) else { return }
+        sources[index].areOfOwnRooms = ofOwnRooms
         let end = sources[index].end
         sources[index].waiting = entries[...].prefix { $0.position.seq <= end.seq }
         if through < end.seq, let last = sources[index].waiting.last {
@@ -117,7 +120,8 @@ package struct Replay {
     package mutating func supply(
         _ logID: LogID, _ entries: [LogEntry], through: Int, sending: @escaping Emitters.Filter = { $0.emissions }
     ) {
-        supply(logID, entries.map { Broadcast($0, of: logID, sending: sending) }, through: through)
+        supply(
+            logID, entries.map { Broadcast($0, of: logID, sending: sending) }, ofOwnRooms: true, through: through)
     }
 
     /// Leaves out the rest of a log that cannot be fetched. The cursor keeps its position there.
@@ -139,7 +143,7 @@ package struct Replay {
                 }
                 return .page(takePage(isMore: false))
             }
-            let own = ownEvents(sources[index].waiting.first).dropFirst(sources[index].state.taken)
+            let own = ownEvents(in: sources[index]).dropFirst(sources[index].state.taken)
             guard !own.isEmpty else {
                 sources[index].consume()
                 continue
@@ -163,13 +167,15 @@ package struct Replay {
         }
     }
 
-    private func ownEvents(_ broadcast: Broadcast?) -> [Event] {
-        guard let broadcast else { return [] }
+    private func ownEvents(in source: Source) -> [Event] {
+        guard let broadcast = source.waiting.first else { return [] }
+        let isNamed = broadcast.participants.contains(userID)
         return broadcast.items.filter { item in
-            switch (item.emission.audience, scope) {
+            let isOwn = isNamed || source.areOfOwnRooms && !item.emission.isNarrow
+            return switch (item.emission.audience, scope) {
             // Nobody can join "no room", so nobody was sent such an event.
-            case (.room, .person): !broadcast.roomID.isEmpty && broadcast.participants.contains(userID)
-            case (.room, .room(let id)): broadcast.roomID == id
+            case (.room, .person): !broadcast.roomID.isEmpty && isOwn
+            case (.room, .room(let id)): broadcast.roomID == id && isOwn
             case (.person(let id), .person): id == userID
             case (.person, .room), (.everyone, _): false
             }

@@ -82,6 +82,7 @@ final class ClientEvent {
 
     var data: JSONValue { known.data }
     var subject: String { known.declared.subject }
+    var answer: Route.Answer { known.declared.answer }
     var pass: LimitPass { known.pass }
 
     private var known: Admitted {

@@ -5,6 +5,7 @@ import ParlorGatewayCatalog
 import ParlorGatewayLimits
 import ParlorJSON
 import ParlorReactor
+import ParlorRoomViews
 import ParlorServiceKit
 import ParlorSocketIO
 
@@ -20,6 +21,7 @@ package actor EventFront: LoopPart {
     private let checks: RequestChecks
     private let limits: Limits
     private let joins: RoomJoins
+    private let composer: RoomComposer
     private let answers: EventAnswers
     private let log: Logger
 
@@ -28,7 +30,7 @@ package actor EventFront: LoopPart {
 
     package init(
         _ delivery: LoopDelivery, directory: Directory, services: RequestForwarder, checks: RequestChecks,
-        limits: Limits, joins: RoomJoins, metrics: EdgeMetrics, log: Logger
+        limits: Limits, joins: RoomJoins, composer: RoomComposer, metrics: EdgeMetrics, log: Logger
     ) {
         loop = delivery.loop
         self.delivery = delivery
@@ -37,6 +39,7 @@ package actor EventFront: LoopPart {
         self.checks = checks
         self.limits = limits
         self.joins = joins
+        self.composer = composer
         answers = EventAnswers(metrics: metrics, log: log)
         self.log = log
     }
@@ -260,12 +263,31 @@ package actor EventFront: LoopPart {
                 onLoop { front in
                     let event = bound.object
                     front.log.noteAnswer(reply.position, event.subject, event.origin)
-                    front.finish(event) {
-                        front.answers.succeed(event, reserving: reply.data.bytes.count) { event.write(reply, to: &$0) }
-                    }
+                    guard event.answer == .room else { return front.succeed(event, reply) }
+                    front.startTask { await $0.compose(reply, for: bound.object) }
                 }
             }
             delivery.onLoop { $0.afterFanout(of: reply.position, by: bound.object.origin.deadline, acknowledge) }
+        }
+    }
+
+    private func succeed(_ event: ClientEvent, _ reply: Reply) {
+        finish(event) {
+            answers.succeed(event, reserving: reply.data.bytes.count) { event.write(reply, to: &$0) }
+        }
+    }
+
+    /// Answers with the Room as the caller sees it.
+    private func compose(_ reply: Reply, for event: ClientEvent) async {
+        do throws(ServiceError) {
+            let composed = try await composer.compose(
+                [reply.data], for: event.socket.caller.id, event.origin, remembering: .some)
+            guard let room = composed.rooms.first else {
+                throw ServiceError(.internal, "Something went wrong on our side.")
+            }
+            succeed(event, Reply(reply.status, room.json, isDuplicate: reply.isDuplicate))
+        } catch {
+            fail(event, error)
         }
     }
 }

@@ -204,7 +204,7 @@ package actor HTTPFront: LoopPart {
             let people = try await lists.byPerson(route.subject, call.data, key: call.roomID, for: viewer)
             log.noteAnswer(nil, route.subject, origin)
             return .data(people.data, status: 200, degraded: people.degraded)
-        case .plain, .room: break
+        case .plain, .room, .participants: break
         }
         let reply = try await services.ask(
             route.subject, call.data, as: call.caller, origin: origin, key: call.roomID,
@@ -217,6 +217,10 @@ package actor HTTPFront: LoopPart {
         if let shown = route.shows, let viewer {
             let full = await fields.add(to: reply.data, shown, for: viewer.caller.id, origin)
             return .data(full.data, page: reply.page, status: reply.status.rawValue, degraded: full.degraded)
+        }
+        if route.answer == .participants {
+            let people = await composer.participants(reply.data, in: call.roomID ?? "")
+            return .data(people, page: reply.page, status: reply.status.rawValue)
         }
         guard route.answer == .room, let viewer else {
             return .data(reply.data, page: reply.page, status: reply.status.rawValue)

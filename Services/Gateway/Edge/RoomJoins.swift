@@ -72,12 +72,16 @@ package struct RoomJoins: Sendable {
         let earlier = front.delivery.onLoop { $0.beginJoin(of: roomID) }
         defer { front.delivery.onLoop { $0.endJoin(of: roomID) } }
         let base = try await composer.base(of: roomID, origin.context(for: client.caller, key: roomID))
+        let version = base["version"]?.int ?? .max
         guard client.isConnected else { return nil }
         // The order matters: first the socket joins the audience, so that it misses no event of the room. Only then
         // are other clients notified and the badges zeroed.
-        await front.delivery.joinAudience(of: roomID, client.subscriber, by: origin.deadline)
+        await front.delivery.joinAudience(
+            of: roomID, client.subscriber, recordVersion: version, by: origin.deadline)
         client.subscriber.object.liveness.noteJoin()
         guard client.isConnected else { return nil }
+        // The person may have left the room since Rooms was asked.
+        guard client.subscriber.object.rooms.contains(roomID) else { throw .roomNotFound }
         let left = keepsOthers ? [] : client.subscriber.object.rooms.filter { $0 != roomID }
         for other in left { leaveAudience(of: other, client, on: front) }
         let (id, userID) = (client.id, client.caller.id)
@@ -94,6 +98,10 @@ package struct RoomJoins: Sendable {
         guard client.isConnected else {
             await presence.disconnect(socketID: id)
             return nil
+        }
+        guard client.subscriber.object.rooms.contains(roomID) else {
+            await presence.leave(.init(roomID: roomID, userID: userID), socketID: id)
+            throw .roomNotFound
         }
         let room = try await room(base, asOf: earlier, of: roomID, for: client.caller, origin, on: front)
         return room.json
@@ -153,7 +161,7 @@ package struct RoomJoins: Sendable {
             let member = RoomMember(roomID: roomID, userID: client.caller.id)
             await presence.setTyping(false, member, socketID: client.id)
             do throws(ServiceError) {
-                return try await requireMembership(of: client.caller, in: roomID, origin)
+                return try await requireMembership(of: client.caller, in: roomID, origin, on: front)
             } catch  where error.code == .serviceUnavailable {
                 // There is nothing to leave, whether or not the rooms service can be reached.
                 return
@@ -172,7 +180,7 @@ package struct RoomJoins: Sendable {
         on front: isolated EventFront
     ) async throws(ServiceError) {
         if !client.subscriber.object.rooms.contains(roomID) {
-            try await requireMembership(of: client.caller, in: roomID, origin)
+            try await requireMembership(of: client.caller, in: roomID, origin, on: front)
         }
         guard client.isConnected else { return }
         let member = RoomMember(roomID: roomID, userID: client.caller.id)
@@ -182,12 +190,18 @@ package struct RoomJoins: Sendable {
 
     /// Checks that the caller is in the room. The error is that of a room that does not exist.
     private func requireMembership(
-        of caller: Caller, in roomID: String, _ origin: RequestOrigin
+        of caller: Caller, in roomID: String, _ origin: RequestOrigin, on front: isolated EventFront
     ) async throws(ServiceError) {
         let context = origin.context(for: caller, key: roomID)
         let found = await withCheckedContinuation { continuation in
             memberships.find(roomID, context) { continuation.resume(returning: $0) }
         }
-        guard try found.get().participant(caller.id) != nil else { throw .roomNotFound }
+        let record = try found.get()
+        let isCurrent = front.delivery.onLoop {
+            $0.absences.admit(caller.id, to: roomID, recordVersion: record.version)
+        }
+        // A record that was requested before the fence may have been cached after it.
+        if !isCurrent { memberships.forget(roomID, below: .max) }
+        guard isCurrent, record.participant(caller.id) != nil else { throw .roomNotFound }
     }
 }

@@ -170,6 +170,17 @@ package actor Presence: LoopActor {
         }
     }
 
+    /// Ends a person's presence and typing in a room, on all sockets of this gateway. Returns when the services are notified.
+    package func end(_ member: RoomMember) async {
+        endTyping(member)
+        let entry = Entry(kind: .presence, member: member)
+        var ended: [Task<Void, Never>] = []
+        for socketID in table.sockets(owning: entry) {
+            if let task = end(entry, socketID: socketID) { ended.append(task) }
+        }
+        for task in ended { await task.value }
+    }
+
     /// Returns the people who have these rooms open now.
     package func present(in roomIDs: [String]) -> [String: Set<String>] { table.present(in: roomIDs) }
 

@@ -82,6 +82,24 @@ package struct ComposedRoom: Sendable {
         }
     }
 
+    // MARK: Participants
+
+    // A rooms service of an earlier version names neither.
+    fileprivate static let direct = JSONValue(RoomKind.direct.rawValue)
+    private static let member = JSONValue(RoomRole.member.rawValue)
+
+    /// Writes a participant with their presence, from the form in which the rooms service knows it.
+    static func write(participant person: JSONObject, present: Set<String>, to json: inout JSONWriter) {
+        json.object {
+            $0.member("userId", person["userId"])
+            $0.member("username", person["username"])
+            $0.member("firstName", person["firstName"])
+            $0.member("joinedAt", Timestamp(milliseconds: person["joinedAt"]?.int ?? 0).isoSeconds)
+            $0.member("role", person["role"] ?? member)
+            $0.member("isPresent", !present.isEmpty && present.contains(person["userId"]?.string ?? ""))
+        }
+    }
+
     // MARK: Badges
 
     /// Writes `badges` and `hasUnread`.
@@ -118,7 +136,7 @@ private struct Parts {
         }
         json.object { json in
             json.member("id", base["id"])
-            json.member("kind", base["kind"] ?? Self.direct)
+            json.member("kind", base["kind"] ?? ComposedRoom.direct)
             json.member("name", base["name"].flatMap { $0.isNull ? nil : $0 } ?? unnamed)
             json.member("displayName", base["displayName"])
             json.member("createdBy", base["createdBy"])
@@ -131,24 +149,11 @@ private struct Parts {
             json.member("lastActivityType", last.type)
             json.member("isActive", !present.isEmpty)
             json.member("participantCount", base["participantCount"] ?? JSONValue(people.count))
-            json.member("participants", array: { for person in people { write(person, to: &$0) } })
+            json.member(
+                "participants",
+                array: { for person in people { ComposedRoom.write(participant: person, present: present, to: &$0) } })
             for field in fields.values { json.member(field.name, values[field.index]) }
             ComposedRoom.write(fields.badges.lazy.map { ($0.name, values[$0.index]) }, to: &json)
-        }
-    }
-
-    // A rooms service of an earlier version has neither.
-    private static let direct = JSONValue(RoomKind.direct.rawValue)
-    private static let member = JSONValue(RoomRole.member.rawValue)
-
-    private func write(_ person: JSONObject, to json: inout JSONWriter) {
-        json.object {
-            $0.member("userId", person["userId"])
-            $0.member("username", person["username"])
-            $0.member("firstName", person["firstName"])
-            $0.member("joinedAt", Timestamp(milliseconds: person["joinedAt"]?.int ?? 0).isoSeconds)
-            $0.member("role", person["role"] ?? Self.member)
-            $0.member("isPresent", !present.isEmpty && present.contains(person["userId"]?.string ?? ""))
         }
     }
 }

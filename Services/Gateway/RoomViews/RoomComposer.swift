@@ -151,6 +151,26 @@ package final class RoomComposer: Sendable {
         }
     }
 
+    /// Returns a room as one person sees it; nil if it cannot be composed.
+    package func room(_ base: JSONValue, for userID: String) async -> JSONValue? {
+        let origin = RequestOrigin(id: "people", deadline: .now() + ContributionClient.maxWait)
+        do throws(ServiceError) {
+            return try await compose([base], for: userID, origin, remembering: .some).rooms.first?.json
+        } catch {
+            return nil
+        }
+    }
+
+    /// Returns participants with their presence, from the list as the rooms service knows it.
+    package func participants(_ given: JSONValue, in roomID: String) async -> JSONValue {
+        let present = await presence.present(in: [roomID])[roomID] ?? []
+        return JSONWriter.value {
+            $0.array(of: given.array?.compactMap(\.object) ?? []) {
+                ComposedRoom.write(participant: $1, present: present, to: &$0)
+            }
+        }
+    }
+
     /// Returns a room that was just created, and is the same for everyone in it: no service has values for
     /// it, and no one has opened it.
     package func newRoom(_ base: JSONValue) -> JSONValue? {

@@ -3,7 +3,7 @@ import ParlorJSON
 /// An event for clients and its audience, ready to send.
 public struct Emission: Sendable {
     public enum Audience: Sendable, Equatable {
-        /// The sockets that joined the entry's room.
+        /// The sockets that joined the entry's room, of the entry's participants.
         case room
         /// Every connected socket, or those of the room's participants, depending on `GLOBAL_SCOPE`.
         case everyone
@@ -18,6 +18,9 @@ public struct Emission: Sendable {
         /// gateway adds the other services' fields for a new room, and sends the result as the
         /// member `room`.
         case room
+        /// `data` is a room that the event's person has come to, as the rooms service knows it. The gateway adds the other
+        /// services' fields as that person sees them, and sends the result as the member `room`.
+        case joinedRoom
         /// `data.badges` gets the badges that the emitting service does not own, and `data.hasUnread` follows
         /// from all of them.
         case badges
@@ -29,11 +32,15 @@ public struct Emission: Sendable {
     public let composition: Composition?
     /// The person whose typing in this room ends with this event: the sender of the typed message.
     public let endsTypingOf: String?
+    /// True if the event of a room concerns the entry's participants alone. Otherwise who has come to the room since gets
+    /// it, too, when they catch up.
+    public let isNarrow: Bool
 
     public init(
         to audience: Audience, _ event: String, _ data: JSONValue, composition: Composition? = nil,
-        endsTypingOf: String? = nil
+        endsTypingOf: String? = nil, isNarrow: Bool = false
     ) {
+        self.isNarrow = isNarrow
         self.audience = audience
         self.event = event
         self.data = data
@@ -53,6 +60,7 @@ public struct Emission: Sendable {
             $0.member("event", event)
             if let composition { $0.member("compose", composition.rawValue) }
             if let endsTypingOf { $0.member("endsTyping", endsTypingOf) }
+            if isNarrow { $0.member("narrow", true) }
             $0.member("data", data)
         }
     }
@@ -75,7 +83,8 @@ public struct Emission: Sendable {
         let composition = object["compose"].map { $0.string.flatMap(Composition.init) }
         if case .some(.none) = composition { return nil }
         self.init(
-            to: audience, event, data, composition: composition ?? nil, endsTypingOf: object["endsTyping"]?.string)
+            to: audience, event, data, composition: composition ?? nil, endsTypingOf: object["endsTyping"]?.string,
+            isNarrow: object["narrow"]?.bool ?? false)
     }
 }
 

@@ -109,6 +109,7 @@ extension SocketEvent {
             $0.member("subject", subject)
             $0.member("ackName", ackName)
             $0.member("ackCopies", object: { for copy in ackCopies { $0.member(copy.name, copy.from) } })
+            if answer != .plain { $0.member("answer", answer.rawValue) }
             $0.member("limits", limits)
         }
     }
@@ -120,6 +121,7 @@ extension SocketEvent {
         let copies = object["ackCopies"]?.object?.all.map { (name: $0.name, from: $0.value.string ?? $0.name) } ?? []
         self.init(
             event, subject, ackName: object["ackName"]?.string, ackCopies: copies,
+            answer: object["answer"]?.string.flatMap(Route.Answer.init) ?? .plain,
             limits: object["limits"]?.array?.compactMap(\.string) ?? [])
     }
 }

@@ -72,6 +72,8 @@ public struct Route: Sendable, Equatable {
         case rooms
         /// People with their rooms; `data` is `{rooms, people}`.
         case roomsByPerson
+        /// Participants of the room in the path; `data` is the list of them as the rooms service knows them.
+        case participants
     }
 
     public let method: String
@@ -133,23 +135,27 @@ public struct SocketEvent: Sendable, Equatable {
     public let ackName: String?
     /// The members of the data that the ack repeats: the name in the ack, and the name in the data.
     public let ackCopies: [(name: String, from: String)]
+    /// The form in which the gateway passes on the service's reply: `plain` or `room`.
+    public let answer: Route.Answer
     /// The names of the rate limits that the event counts against. If there are none, the gateway counts it
     /// against `writes`.
     public let limits: [String]
 
     public init(
         _ event: String, _ subject: String, ackName: String? = nil, ackCopies: [(name: String, from: String)] = [],
-        limits: [String] = []
+        answer: Route.Answer = .plain, limits: [String] = []
     ) {
         self.event = event
         self.subject = subject
         self.ackName = ackName
+        self.answer = answer
         self.ackCopies = ackCopies
         self.limits = limits
     }
 
     public static func == (a: SocketEvent, b: SocketEvent) -> Bool {
-        a.event == b.event && a.subject == b.subject && a.ackName == b.ackName && a.limits == b.limits
+        a.event == b.event && a.subject == b.subject && a.ackName == b.ackName && a.answer == b.answer
+            && a.limits == b.limits
             && a.ackCopies.elementsEqual(b.ackCopies, by: ==)
     }
 }

@@ -3,8 +3,13 @@ import ParlorJSON
 // What gateways and other services know of Rooms.
 
 extension Subject {
-    /// The participants of a room: `{roomId}`. The reply does not depend on the caller.
+    /// The record of a room: `{roomId, keeper?, atLeast?}`. The reply does not depend on the caller. Who names itself as
+    /// `keeper` may cache the record, and serves `fence(of:)`.
     public static let membership = "rooms.membership"
+    /// Returns the subject on which a keeper of records confirms changes of rooms' people: a `PeopleChange`.
+    public static func fence(of keeper: String) -> String { "\(keeper).fence" }
+    /// Returns the subject on which a gateway confirms them.
+    public static func gatewayFence(of gateway: String) -> String { "gateways.\(gateway).fence" }
     /// The ids of the people who share a room with a person, in pages.
     public static let partners = "rooms.partners"
     /// The rooms that two people share, in pages.
@@ -24,18 +29,38 @@ extension Fact {
     public static let roomCreated = Fact("roomCreated")
     /// The entry's room was renamed.
     public static let roomRenamed = Fact("roomRenamed")
+    /// The entry's room is gone, as its last participant left.
+    public static let roomDeleted = Fact("roomDeleted")
+
+    /// People have come to the entry's room, or left it.
+    public static func peopleChanged(_ change: PeopleChange) -> Fact {
+        Fact("peopleChanged") {
+            $0.member("version", change.version)
+            $0.member("joined", change.joined)
+            $0.member("left", change.left.lazy.map(\.userID))
+        }
+    }
+
+    public var peopleChanged: (version: Int, joined: [String], left: [String])? {
+        guard kind == "peopleChanged", let version = payload["version"]?.int else { return nil }
+        let ids = ["joined", "left"].map { payload[$0]?.array?.compactMap(\.string) ?? [] }
+        return (version, ids[0], ids[1])
+    }
 }
 
 extension RateLimit {
     public static let ofRooms = [
-        RateLimit("rooms", perPerson: 60, perAddress: 600, seconds: 60, "Rooms created or renamed")
+        RateLimit(
+            "rooms", perPerson: 60, perAddress: 600, seconds: 60, "Rooms created or renamed, changes of their people")
     ]
 }
 
 extension ErrorCode {
     public static let roomNotFound = ErrorCode("room_not_found", 404)
+    /// What only groups can.
+    public static let directRoom = ErrorCode("direct_room", 409)
 
-    static let ofRooms = [roomNotFound]
+    static let ofRooms = [roomNotFound, directRoom]
 }
 
 extension ServiceError {

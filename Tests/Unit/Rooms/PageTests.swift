@@ -48,7 +48,14 @@ struct PageTests {
                     participants: [alice.id, bob.id, other].map(participant))
             }
             try await harness.context.database.write { connection in
-                for room in rooms { _ = try RoomsStore(connection).insert(room, key: nil) }
+                let store = RoomsStore(connection)
+                for room in rooms {
+                    let people = room.participants.map {
+                        Person(id: $0.userID, username: $0.username, firstName: $0.firstName, email: nil)
+                    }
+                    _ = try store.updateNames(of: people)
+                    try store.insert(room, key: nil)
+                }
             }
             func all(_ subject: String, _ write: (inout JSONWriter) -> Void) async throws -> [JSONValue] {
                 try await harness.bus.askForAll(

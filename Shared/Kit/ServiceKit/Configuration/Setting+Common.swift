@@ -50,6 +50,15 @@ extension Setting where Value == Bool {
     }
 }
 
+extension Setting where Value == [String] {
+    public static var requiredServices: Setting {
+        Setting(
+            "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements", in: .bus,
+            "Services that must be available: /readyz requires them, sockets and lists of rooms get 503 until each has announced itself, and each that caches rooms' people has to confirm a change of them"
+        )
+    }
+}
+
 extension Setting where Value == Int? {
     static var loops: Setting {
         Setting(

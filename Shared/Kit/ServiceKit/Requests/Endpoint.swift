@@ -57,11 +57,12 @@ public struct Endpoint: Sendable {
 
     /// Returns the endpoint with one more socket event; the parameters are those of `SocketEvent`.
     public func socketEvent(
-        _ event: String, ackName: String? = nil, ackCopies: [(name: String, from: String)] = [], limits: [String] = []
+        _ event: String, ackName: String? = nil, ackCopies: [(name: String, from: String)] = [],
+        answer: Route.Answer = .plain, limits: [String] = []
     ) -> Endpoint {
         var endpoint = self
         endpoint.socketEvents.append(
-            SocketEvent(event, subject, ackName: ackName, ackCopies: ackCopies, limits: limits))
+            SocketEvent(event, subject, ackName: ackName, ackCopies: ackCopies, answer: answer, limits: limits))
         return endpoint
     }
 }

@@ -20,14 +20,17 @@ public final class Memberships: Sendable {
     }
 
     private let bus: any MessageBus
+    /// The name under which Rooms has changes of the records confirmed; nil for a gateway, which confirms them itself.
+    private let keeper: String?
     private let state: Mutex<State>
 
     /// The limit of the wait for Rooms, shorter than a request's deadline at the edge, so that waiting callers get
     /// the reason of the failure.
     private static let maxWait: Duration = .seconds(3)
 
-    public init(_ bus: any MessageBus, maxBytes: Int = Memberships.standardMaxBytes) {
+    public init(_ bus: any MessageBus, keeper: String? = nil, maxBytes: Int = Memberships.standardMaxBytes) {
         self.bus = bus
+        self.keeper = keeper
         state = Mutex(State(known: Generations(maxBytes: maxBytes) { $0.approximateBytes }))
     }
 
@@ -62,6 +65,14 @@ public final class Memberships: Sendable {
         note(.renew(completion, place: place, after: stale.version), stale.roomID, context)
     }
 
+    /// Drops the cached record if its version is lower.
+    public func forget(_ roomID: String, below version: Int) {
+        state.withLock { state in
+            guard let known = state.known[roomID], known.version < version else { return }
+            state.known.remove(roomID)
+        }
+    }
+
     private func take(
         _ roomID: String, _ context: BusContext, _ completion: Completion,
         ifKnown: RoomTurns<Completion>.Change?, else waits: RoomTurns<Completion>.Change
@@ -83,7 +94,10 @@ public final class Memberships: Sendable {
         let context = BusContext(
             requestID: context.requestID, timeout: Self.maxWait, key: roomID, trace: context.trace,
             isRepeatable: true)
-        let data = JSONWriter.object { $0.member("roomId", roomID) }
+        let data = JSONWriter.object {
+            $0.member("roomId", roomID)
+            if let keeper { $0.member("keeper", keeper) }
+        }
         bus.ask(Subject.membership, data, context, of: "Rooms") { [self] result in
             note(.answer(Self.membership(result)), roomID, context)
         }

@@ -101,15 +101,18 @@ public struct RoomRequest: Sendable {
 
     /// Emits events about a change in the room: appends them to the room's event log, in the body of `write`.
     ///
-    /// - Parameter fact: the fact, if another service needs one.
+    /// - Parameters:
+    ///   - userIDs: the people whom the change concerns; nil for all of the room's.
+    ///   - fact: the fact, if another service needs one.
     /// - Returns: the entry's position, for the reply.
     public func emit(
-        _ emissions: consuming [Emission], fact: Fact? = nil, at time: Timestamp, on connection: any Connection
+        _ emissions: consuming [Emission], concerning userIDs: [String]? = nil, fact: Fact? = nil, at time: Timestamp,
+        on connection: any Connection
     ) throws -> EntryPosition {
         precondition(request.isFenceChecked.load(ordering: .relaxed), "an entry of a room outside of RoomRequest.write")
         let seq = try EventLog.append(
-            at: time, roomID: room.roomID, participants: room.userIDs, emissions: emissions, fact: fact, requestID: id,
-            on: connection)
+            at: time, roomID: room.roomID, participants: userIDs ?? room.userIDs, emissions: emissions, fact: fact,
+            requestID: id, on: connection)
         return EntryPosition(log: logID, seq: seq)
     }
 }

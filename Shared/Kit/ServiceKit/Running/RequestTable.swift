@@ -25,6 +25,7 @@ public struct RequestTable: Sendable {
     private var presenceSubject: String?
     /// The fence of rooms.
     private(set) var fence = RoomFences.fence
+    private(set) var peopleChange: PeopleChangeHandler?
     /// The logs over which this instance spreads rooms.
     var logLayout = LogLayout.single
     private let service: any Service.Type
@@ -80,6 +81,13 @@ public struct RequestTable: Sendable {
         version: @escaping @Sendable (_ roomID: String, _ connection: any Connection) throws -> Int
     ) {
         fence = version
+    }
+
+    /// Registers what the service does when people come to a room or leave it, for a service with `onRoom`. A service has at
+    /// most one handler. It may be called again for a change that it was called for, if the room's people have changed since.
+    public mutating func onPeopleChange(_ handler: @escaping PeopleChangeHandler) {
+        guard peopleChange == nil else { fatalError("a service has one handler of people changes") }
+        peopleChange = handler
     }
 
     /// Registers the service's contribution to rooms as one person sees them, for gateways. A service has at

@@ -65,6 +65,9 @@ extension Service {
     /// Returns the position of an entry of its only log, for a reply.
     public static func position(_ seq: Int) -> EntryPosition { EntryPosition(log: logID, seq: seq) }
 
+    /// The name under which it keeps records of rooms; nil if it does not request them.
+    package static var keeper: String? { peer.rights.request.contains(Subject.membership) ? name : nil }
+
     var requests: RequestTable {
         var requests = RequestTable(of: Self.self)
         register(in: &requests)
@@ -99,7 +102,7 @@ public struct ServiceContext: Sendable {
     public init(
         configuration: Configuration, database: any Database, bus: any MessageBus, clock: any WallClock = SystemClock(),
         randomness: any Randomness = SystemRandomness(), log: Logger = .silent, metrics: Metrics = Metrics(),
-        workers: WorkerPool, dataDirectory: String
+        workers: WorkerPool, dataDirectory: String, keeper: String? = nil
     ) {
         self.configuration = configuration
         self.database = database
@@ -113,7 +116,7 @@ public struct ServiceContext: Sendable {
             fatalError("no layout has the logs \(database.logs)")
         }
         logLayout = layout
-        self.memberships = Memberships(bus)
+        self.memberships = Memberships(bus, keeper: keeper)
         self.workers = workers
         self.dataDirectory = dataDirectory
     }

@@ -69,7 +69,7 @@ struct ServiceComponent: Component {
             S.migrations, storage, alone: !node.isBusShared, on: workers, log: log)
         let context = ServiceContext(
             configuration: node.configuration, database: database, bus: node.bus, clock: node.clock, log: log,
-            metrics: node.metrics, workers: workers, dataDirectory: directory)
+            metrics: node.metrics, workers: workers, dataDirectory: directory, keeper: S.keeper)
         let host = ServiceHost(try S(context), context, on: node.group)
         try await host.start()
         log.info("serving", ["database": "\(location)"])

@@ -1,0 +1,54 @@
+import ParlorContracts
+import ParlorGatewayPresence
+import ParlorMessageBus
+import ParlorRoomViews
+import ParlorServiceKit
+import Synchronization
+
+/// Confirms changes of rooms' people: when it replies, no event of the room reaches who has left, on any loop.
+package final class FenceResponder: Sendable {
+    private let gatewayID: String
+    private let bus: any MessageBus
+    private let fanout: Fanout
+    private let presence: Presence
+    private let memberships: Memberships
+    private let cache: RoomListCache
+    private let subscription = Mutex<BusSubscription?>(nil)
+
+    package init(
+        gatewayID: String, bus: any MessageBus, fanout: Fanout, presence: Presence, memberships: Memberships,
+        cache: RoomListCache
+    ) {
+        self.gatewayID = gatewayID
+        self.bus = bus
+        self.fanout = fanout
+        self.presence = presence
+        self.memberships = memberships
+        self.cache = cache
+    }
+
+    package func start() throws(BusError) {
+        let made = try bus.respond(to: Subject.gatewayFence(of: gatewayID), queue: "gateway") { [self] request in
+            guard let change = request.data["change"].flatMap(PeopleChange.init) else {
+                return request.reply(ServiceError.wrongType("change", "a change of people"))
+            }
+            Task {
+                await confirm(change)
+                request.reply(Reply())
+            }
+        }
+        subscription.withLock { $0 = made }
+    }
+
+    package func stop() { subscription.withLock { $0 }?.cancel() }
+
+    private func confirm(_ change: PeopleChange) async {
+        memberships.forget(change.roomID, below: change.version)
+        for delivery in fanout.loops { await delivery.apply(change) }
+        for delivery in fanout.loops { await delivery.drain(change.left.map(\.userID)) }
+        for leaver in change.left {
+            cache.noteVisit(to: "", by: leaver.userID)
+            await presence.end(RoomMember(roomID: change.roomID, userID: leaver.userID))
+        }
+    }
+}

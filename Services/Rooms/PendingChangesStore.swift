@@ -1,0 +1,96 @@
+import ParlorContracts
+import ParlorServiceKit
+import ParlorStorage
+
+/// The SQL of pending changes, of the people whom they concern, and of keepers, in the transaction of a connection.
+struct PendingChangesStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    func pending(in roomID: String) throws -> PendingChange? {
+        try connection.first("SELECT version, acts FROM pending_changes WHERE room_id = $1", roomID) {
+            PendingChange(roomID: roomID, version: $0.int(0), actsJSON: $0.json(1))
+        }
+    }
+
+    /// Returns the rooms with a pending change.
+    func roomIDs() throws -> [String] {
+        try connection.all("SELECT room_id FROM pending_changes ORDER BY room_id") { $0.text(0) }
+    }
+
+    /// Stores a change, and raises the version of the room's record to the change's.
+    func put(_ change: PendingChange) throws {
+        try connection.execute(
+            """
+            INSERT INTO pending_changes (room_id, version, acts) VALUES ($1, $2, $3)
+            ON CONFLICT (room_id) DO UPDATE SET version = excluded.version, acts = excluded.acts
+            """, change.roomID, change.version, change.actsJSON)
+        try connection.execute("UPDATE rooms SET version = $2 WHERE id = $1", change.roomID, change.version)
+    }
+
+    func remove(_ change: PendingChange) throws {
+        try connection.execute("DELETE FROM pending_changes WHERE room_id = $1", change.roomID)
+    }
+
+    // MARK: People
+
+    /// Adds people to a room, after those who are there, as joining.
+    func add(_ people: [Person], to roomID: String, at now: Timestamp) throws {
+        var position =
+            try connection.first(
+                "SELECT coalesce(max(position), -1) FROM participants WHERE room_id = $1", roomID
+            ) { $0.int(0) } ?? -1
+        for person in people {
+            position += 1
+            try connection.execute(
+                """
+                INSERT INTO participants (room_id, position, person_id, joined_at, role, state)
+                VALUES ($1, $2, $3, $4, 'member', 'joining')
+                """, roomID, position, person.id, now.milliseconds)
+        }
+    }
+
+    func set(_ state: ParticipantState, of userIDs: [String], in roomID: String) throws {
+        try connection.execute(
+            """
+            UPDATE participants SET state = $2
+            WHERE room_id = $1 AND person_id IN (SELECT value FROM json_each($3))
+            """, roomID, state.rawValue, SQLValue.list(userIDs))
+    }
+
+    func set(_ role: RoomRole, of userID: String, in roomID: String) throws {
+        try connection.execute(
+            "UPDATE participants SET role = $3 WHERE room_id = $1 AND person_id = $2", roomID, userID, role.rawValue)
+    }
+
+    /// Makes joining people participants, and deletes those who are leaving.
+    func settlePeople(of roomID: String) throws {
+        try connection.execute("DELETE FROM participants WHERE room_id = $1 AND state = 'leaving'", roomID)
+        try connection.execute("UPDATE participants SET state = 'in' WHERE room_id = $1 AND state = 'joining'", roomID)
+    }
+
+    func deleteRoom(_ roomID: String) throws {
+        try connection.execute("DELETE FROM rooms WHERE id = $1", roomID)
+    }
+
+    // MARK: Keepers
+
+    /// Returns the names of the services that may keep records.
+    func keepers() throws -> [String] {
+        try connection.all("SELECT name FROM keepers ORDER BY name") { $0.text(0) }
+    }
+
+    func addKeeper(_ name: String) throws {
+        try connection.execute("INSERT INTO keepers (name) VALUES ($1) ON CONFLICT DO NOTHING", name)
+    }
+
+    func removeKeeper(_ name: String) throws {
+        try connection.execute("DELETE FROM keepers WHERE name = $1", name)
+    }
+}
+
+/// Whether a person is in a room for services, and for people: services see who comes first, and who goes last.
+enum ParticipantState: String, Sendable {
+    case `in`, joining, leaving
+}

@@ -1,0 +1,172 @@
+import ParlorContracts
+import ParlorEventLog
+import ParlorServiceKit
+import ParlorStorage
+import Synchronization
+
+/// Completes changes of rooms' people: has them confirmed, then makes them visible and emits their events
+/// (docs/membership.md). What a call stores is in `ChangePeople.swift`.
+///
+/// Each instance may complete any change, also one that another instance stored or that an earlier run has left. All steps may
+/// be repeated.
+final class PeopleChanges: Sendable {
+    /// The interval at which it looks for changes that nobody completes.
+    private static let lookInterval: Duration = .seconds(1)
+    /// The pause after a failure of the database.
+    private static let retryInterval: Duration = .milliseconds(250)
+
+    private struct State {
+        /// The tasks that complete changes, by room.
+        var completing: [String: Task<Void, Never>] = [:]
+        var looking: Task<Void, Never>?
+        var isStopped = false
+    }
+
+    private let database: any Database
+    private let confirmation: Confirmation
+    private let clock: any WallClock
+    private let log: Logger
+    private let state = Mutex(State())
+
+    init(database: any Database, confirmation: Confirmation, clock: any WallClock, log: Logger) {
+        self.database = database
+        self.confirmation = confirmation
+        self.clock = clock
+        self.log = log
+    }
+
+    func start() {
+        let looking = Task { [weak self] in
+            while !Task.isCancelled, let self {
+                await look()
+                try? await Task.sleep(for: Self.lookInterval)  // cancelled: the loop ends
+            }
+        }
+        state.withLock { $0.looking = looking }
+    }
+
+    func stop() async {
+        let (looking, completing) = state.withLock { state in
+            state.isStopped = true
+            return (state.looking, Array(state.completing.values))
+        }
+        for task in completing { task.cancel() }
+        looking?.cancel()
+        for task in completing { await task.value }
+        await looking?.value
+    }
+
+    private func look() async {
+        do {
+            for roomID in try await database.read({ try PendingChangesStore($0).roomIDs() }) { _ = complete(roomID) }
+        } catch {
+            log.warning("pending changes of people cannot be read", ["error": "\(error)"])
+        }
+    }
+
+    /// Waits until a room's pending change is completed.
+    ///
+    /// - Returns: false if it is not by the deadline. It is completed all the same, later.
+    func settle(_ change: PendingChange, by deadline: ContinuousClock.Instant) async throws -> Bool {
+        while true {
+            let task = complete(change.roomID)
+            guard await Self.ends(task, by: deadline) else { return false }
+            // The task may have ended just before the change was stored.
+            let pending = try await database.read { try PendingChangesStore($0).pending(in: change.roomID) }
+            guard let pending, pending.has(change) else { return true }
+            guard .now < deadline else { return false }
+        }
+    }
+
+    /// Waits for a task, which goes on if the deadline comes first.
+    private static func ends(_ task: Task<Void, Never>, by deadline: ContinuousClock.Instant) async -> Bool {
+        let (results, continuation) = AsyncStream.makeStream(of: Bool.self)
+        let waiting = Task {
+            await task.value
+            continuation.yield(true)
+        }
+        let timing = Task {
+            try? await Task.sleep(until: deadline)  // cancelled: the result is not used
+            continuation.yield(false)
+        }
+        defer {
+            waiting.cancel()
+            timing.cancel()
+        }
+        for await result in results { return result }
+        return false
+    }
+
+    // MARK: Completing
+
+    private func complete(_ roomID: String) -> Task<Void, Never> {
+        state.withLock { state in
+            if let task = state.completing[roomID] { return task }
+            guard !state.isStopped else { return Task {} }
+            let task = Task { [self] in
+                await completeAll(in: roomID)
+                self.state.withLock { $0.completing[roomID] = nil }
+            }
+            state.completing[roomID] = task
+            return task
+        }
+    }
+
+    private func completeAll(in roomID: String) async {
+        while !Task.isCancelled {
+            do {
+                guard try await completeOne(in: roomID) else { return }
+            } catch is CancellationError {
+                return
+            } catch {
+                log.warning("a change of people is still pending", ["room": roomID, "error": "\(error)"])
+                try? await Task.sleep(for: Self.retryInterval)  // cancelled: the loop ends
+            }
+        }
+    }
+
+    /// - Returns: false if the room has no pending change.
+    private func completeOne(in roomID: String) async throws -> Bool {
+        let found = try await database.read { connection in
+            let store = PendingChangesStore(connection)
+            let isLast = try RoomsStore(connection).members(of: roomID).isEmpty
+            return try store.pending(in: roomID).map {
+                (change: $0, isLast: isLast, keepers: try store.keepers())
+            }
+        }
+        guard let found else { return false }
+        let fence = found.change.change(isLast: found.isLast)
+        try await confirmation.confirm(fence, by: found.keepers)
+        try await database.write { [clock] connection in
+            try Self.finish(found.change, at: clock.now(), on: connection)
+        }
+        return true
+    }
+
+    /// Makes a confirmed change visible, and emits its events; does nothing if another change has joined it.
+    private static func finish(_ change: PendingChange, at now: Timestamp, on connection: any Connection) throws {
+        let (rooms, store) = (RoomsStore(connection), PendingChangesStore(connection))
+        guard try store.pending(in: change.roomID)?.version == change.version else { return }
+        try store.settlePeople(of: change.roomID)
+        try store.remove(change)
+        guard var room = try rooms.room(change.roomID) else {
+            try store.deleteRoom(change.roomID)
+            try EventLog.append(
+                at: now, roomID: change.roomID, participants: [], emissions: [], fact: .roomDeleted, on: connection)
+            return try PeopleEvents.appendRemovals(of: change, at: now, on: connection)
+        }
+        if !room.participants.contains(where: { $0.role == .owner }), let first = room.participants.first {
+            // The last owner left while others were being added.
+            try store.set(.owner, of: first.userID, in: room.id)
+        }
+        if !PeopleEvents(change, in: room).isEmpty {
+            room.updatedAt = max(now, room.updatedAt.adding(.milliseconds(1)))
+            try rooms.updateName(of: room)
+            try EventLog.append(
+                at: now, roomID: room.id, participants: room.membership.userIDs,
+                emissions: PeopleEvents(change, in: room).emissions,
+                fact: .peopleChanged(change.change(isLast: false)), on: connection)
+        }
+        try PeopleEvents.appendRemovals(of: change, at: now, on: connection)
+    }
+}
