@@ -50,7 +50,8 @@ public struct Gateway: Component {
         if settings[GatewaySettings.trustedProxies]?.contains(where: \.isWiderThanPrivate) == true {
             log.warning("TRUSTED_PROXIES has a wide range: clients in it choose the address that their limits count")
         }
-        let edge = edge(settings, gatewayID: gatewayID, loops: node.group.loops.count)
+        var edge = edge(settings, gatewayID: gatewayID, loops: node.group.loops.count)
+        edge.outputGate = parts.lease.gate
         let server = try await EdgeServer.start(
             host: host, port: settings[.port], on: node.group,
             configuration: edge,

@@ -29,6 +29,8 @@ struct GatewayParts: Sendable {
     private let sessions: SessionLog
     private let openRooms: OpenRoomsResponder
     private let fences: FenceResponder
+    let lease: OutputLease
+    private let loop: EventLoop
     private let operators: OperatorRequests
 
     /// The limit for waiting at the start. Running services reply within milliseconds. If one is missing, its
@@ -52,7 +54,13 @@ struct GatewayParts: Sendable {
         let edgeMetrics = EdgeMetrics(node.metrics)
 
         // Presence and the services' announcements.
-        let presence = Presence(gatewayID: gatewayID, bus: node.bus, on: loop, log: log) { fanout.deliver($0) }
+        let memberships = Memberships(node.bus)
+        let lease = OutputLease(
+            bus: node.bus, fanout: fanout, memberships: memberships, entries: missed, log: log)
+        self.lease = lease
+        let presence = Presence(
+            gatewayID: gatewayID, bus: node.bus, on: loop, log: log, onOwnHeartbeat: { lease.renew($0) }
+        ) { fanout.deliver($0) }
         let ended = EndedSessions()
         let fronts = SocketFronts()
         let sessions = SessionLog(ended, bus: node.bus, on: loop, clock: node.clock, log: log, faults: faults) {
@@ -107,7 +115,8 @@ struct GatewayParts: Sendable {
         fanout.loops = node.group.loops.map { loop in
             LoopDelivery(
                 on: loop, directory: directory, events: events, recovery: recovery,
-                globalScope: settings[GatewaySettings.globalScope], pacing: pacing, metrics: deliveryMetrics, log: log)
+                globalScope: settings[GatewaySettings.globalScope], gate: lease.gate, pacing: pacing,
+                metrics: deliveryMetrics, log: log)
         }
 
         // Requests and events of clients.
@@ -119,7 +128,6 @@ struct GatewayParts: Sendable {
             events: events, longWork: longWork)
         let operations = OperationsEndpoint(
             services: services, requiredServices: requiredServices, metrics: node.metrics)
-        let memberships = Memberships(services.bus)
         fences = FenceResponder(
             gatewayID: gatewayID, bus: node.bus, fanout: fanout, presence: presence, memberships: memberships,
             cache: cache)
@@ -157,6 +165,7 @@ struct GatewayParts: Sendable {
         self.operations = operations
         self.directory = directory
         self.presence = presence
+        self.loop = loop
         self.sessions = sessions
         openRooms = OpenRoomsResponder(gatewayID: gatewayID, bus: node.bus, fanout: fanout)
         operators = OperatorRequests(gatewayID: gatewayID, bus: node.bus, directory: directory, log: log)
@@ -178,6 +187,7 @@ struct GatewayParts: Sendable {
     func start(for services: Set<String>, on bus: any MessageBus, _ log: Logger) async throws {
         try openRooms.start()
         try fences.start()
+        lease.start(on: loop)
         try presence.start()
         try directory.start()
         try operators.start()
@@ -198,6 +208,7 @@ struct GatewayParts: Sendable {
         sessions.stop()
         await directory.stop()
         await presence.stop()
+        await lease.stop()
         // Break a reference cycle: the directory's closures hold these objects, and they hold the directory.
         fanout.loops = []
         fronts.all = []

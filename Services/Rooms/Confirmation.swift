@@ -2,6 +2,7 @@ import ParlorContracts
 import ParlorJSON
 import ParlorMessageBus
 import ParlorReactor
+import ParlorSecurity
 import ParlorServiceKit
 import Synchronization
 
@@ -27,7 +28,7 @@ struct Confirmation: Sendable {
             for keeper in keepers {
                 let isRequired = required.contains(keeper)
                 group.addTask {
-                    try await confirm(data, Subject.fence(of: keeper)) { !isRequired && $0 >= patience }
+                    _ = try await confirm(data, Subject.fence(of: keeper)) { !isRequired && $0 >= patience }
                 }
             }
             group.addTask { try await confirmByGateways(data) }
@@ -38,18 +39,21 @@ struct Confirmation: Sendable {
     private func confirmByGateways(_ data: JSONValue) async throws {
         var confirmed: Set<String> = []
         while true {
-            // One that starts meanwhile may have answered a request with an older record.
+            // One that starts meanwhile may have an older record. One that was given up while its heartbeats waited to be
+            // read is in the next list again.
             let missing = try await gateways.alive().filter { !confirmed.contains($0) }
             guard !missing.isEmpty else { return }
-            try await withThrowingTaskGroup(of: Void.self) { group in
+            try await withThrowingTaskGroup(of: String?.self) { group in
                 for gateway in missing {
                     group.addTask {
-                        try await confirm(data, Subject.gatewayFence(of: gateway)) { _ in !gateways.isAlive(gateway) }
+                        let hasConfirmed = try await confirm(data, Subject.gatewayFence(of: gateway)) { _ in
+                            !gateways.isAlive(gateway)
+                        }
+                        return hasConfirmed ? gateway : nil
                     }
                 }
-                try await group.waitForAll()
+                for try await gateway in group { if let gateway { confirmed.insert(gateway) } }
             }
-            confirmed.formUnion(missing)
         }
     }
 
@@ -59,20 +63,21 @@ struct Confirmation: Sendable {
     ///
     /// - Parameter isGone: returns true if nobody has to confirm any more; called with the time for which there has been
     ///   nobody to reply.
+    /// - Returns: false if nobody had to.
     private func confirm(
         _ data: JSONValue, _ subject: String, unless isGone: @Sendable (Duration) -> Bool
-    ) async throws {
+    ) async throws -> Bool {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         var goneSince: ContinuousClock.Instant?
         send(data, subject, continuation)
         for await event in events {
             switch event {
-            case .confirmed: return
+            case .confirmed: return true
             case .noResponders: goneSince = goneSince ?? .now
             case .failed: goneSince = nil
             case .nextAttempt:
                 let gone = goneSince.map { ContinuousClock.now - $0 } ?? .zero
-                if isGone(gone) { return }
+                if isGone(gone) { return false }
                 send(data, subject, continuation)
             }
         }
@@ -113,36 +118,72 @@ final class HeardGateways: LiveGateways {
     private let lease: Duration
     /// The time at which it began to hear of all gateways; nil while the bus is disconnected.
     private let hearsSince = Mutex<ContinuousClock.Instant?>(nil)
-    private let subscription = Mutex<BusSubscription?>(nil)
+    private let subscriptions = Mutex<[BusSubscription]>([])
+    /// The probes that have not come back, by number.
+    private let probes = Mutex<(last: Int, waiting: [Int: AsyncStream<Bool>.Continuation])>((0, [:]))
+    private let id: String
 
     init(_ membership: GatewayMembership, _ bus: any MessageBus, lease: Duration = GatewayMembership.lease) {
         self.membership = membership
         self.bus = bus
         self.lease = lease
+        id = UUIDv7Generator().next(at: 0)
     }
 
     func start(on loop: EventLoop) throws(BusError) {
-        let subscription = bus.onStateChange { [weak self] state in
+        let states = bus.onStateChange { [weak self] state in
             self?.hearsSince.withLock { $0 = state == .connected ? .now : nil }
         }
-        self.subscription.withLock { $0 = subscription }
+        let echoes = try bus.subscribe(Subject.roomsProbe) { [weak self] message in
+            guard let self, message.data["from"]?.string == id, let number = message.data["number"]?.int else { return }
+            probes.withLock { $0.waiting.removeValue(forKey: number) }?.yield(true)
+        }
+        subscriptions.withLock { $0 = [states, echoes] }
         if bus.isConnected { hearsSince.withLock { $0 = $0 ?? .now } }
         try membership.start(on: loop)
     }
 
     func stop() {
         membership.stop()
-        subscription.withLock { $0 }?.cancel()
+        for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
     }
 
     func isAlive(_ gateway: String) -> Bool { membership.isAlive(gateway) }
 
-    /// Waits until every gateway that is alive has had the time for a heartbeat since the bus was connected.
+    /// Waits until every gateway that is alive has had the time for a heartbeat since the bus was connected, and until
+    /// everything that the bus has for this process up to now has arrived: so no heartbeat waits to be read.
     func alive() async throws -> [String] {
         while true {
             let heard = hearsSince.withLock { $0 }.map { ContinuousClock.now - $0 } ?? .zero
-            guard heard < lease else { return membership.alive }
-            try await Task.sleep(for: min(lease - heard, .milliseconds(100)))
+            if heard >= lease, await isUpToDate() { return membership.alive }
+            try await Task.sleep(for: min(max(lease - heard, .milliseconds(10)), .milliseconds(100)))
         }
+    }
+
+    /// Sends a message to itself over the bus.
+    ///
+    /// - Returns: true once it has come back; false if it does not within a second.
+    private func isUpToDate() async -> Bool {
+        let (results, continuation) = AsyncStream.makeStream(of: Bool.self)
+        let number = probes.withLock { probes in
+            probes.last += 1
+            probes.waiting[probes.last] = continuation
+            return probes.last
+        }
+        let probe = JSONWriter.object {
+            $0.member("from", id)
+            $0.member("number", number)
+        }
+        try? bus.publish(Subject.roomsProbe, probe)  // without it, the second passes
+        let timing = Task {
+            try? await Task.sleep(for: .seconds(1))  // cancelled: the result is known
+            continuation.yield(false)
+        }
+        defer {
+            timing.cancel()
+            probes.withLock { _ = $0.waiting.removeValue(forKey: number) }
+        }
+        for await result in results { return result }
+        return false
     }
 }

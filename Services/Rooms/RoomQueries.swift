@@ -61,6 +61,13 @@ extension Rooms {
         return Reply(.ok, record.json)
     }
 
+    /// Returns the changes of people that are not complete, for gateways: `{}` → `[PeopleChange]`.
+    static func listPendingChanges(_ request: Request, on connection: any Connection) throws -> Reply {
+        let store = PendingChangesStore(connection)
+        let pending = try store.roomIDs().compactMap { try store.pending(in: $0)?.change(isLast: false) }
+        return Reply(.ok, JSONWriter.value { $0.array(of: pending) { $1.write(to: &$0) } })
+    }
+
     fileprivate static let page = Fields(
         .id("roomId", orThrow: .roomNotFound), .limit(standard: 50, max: 200), .query("cursor"))
 

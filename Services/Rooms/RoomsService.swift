@@ -15,7 +15,7 @@ public final class RoomsService: Service {
     public static let migrations = RoomsSchema.migrations
     public static let peer = BusPeer.service(
         name, requests: [Subject.people, Subject.answered, Subject.fence(of: "*"), Subject.gatewayFence(of: "*")],
-        subscribes: [Subject.gatewayAlive, Subject.forgetService])
+        subscribes: [Subject.gatewayAlive, Subject.forgetService, Subject.roomsProbe])
     public static let log: LogContents = [.clientEvents, .roomChanges]
     public static let limits = RateLimit.ofRooms
     public static let events: [EventDescription] =
@@ -82,6 +82,7 @@ public final class RoomsService: Service {
         requests.on(.add) { try await groups.addPeople($0) }
         requests.on(.remove) { try await groups.removePerson($0) }
         requests.on(.role) { try await groups.setRole($0) }
+        requests.onRead(.pending) { try Rooms.listPendingChanges($0, on: $1) }
         requests.on(.membership) { try await rooms.findMembership($0) }
         requests.onRead(.names) { try Rooms.listNames($0, on: $1) }
         requests.onRead(.partners) { try Rooms.listPartners($0, on: $1) }
@@ -126,6 +127,7 @@ extension Endpoint {
         .described(.setRole)
 
     // For gateways and other services.
+    fileprivate static let pending = Endpoint(Subject.pendingChanges)
     fileprivate static let ids = Endpoint(Subject.roomIDs)
     fileprivate static let membership = Endpoint(Subject.membership)
     fileprivate static let names = Endpoint(Subject.roomNames)

@@ -18,6 +18,8 @@ package struct Absences {
     private var changes: [String: Int] = [:]
     /// The position before which any person's rooms may have changed.
     private var floor = 0
+    /// True while changes may have been missed.
+    var isUncertain = false
 
     /// Returns true if an event of a room may not be sent to a person.
     func has(_ userID: String, in roomID: String) -> Bool {
@@ -31,7 +33,7 @@ package struct Absences {
 
     /// Returns true if a person's rooms may have changed after a cursor: the entries in memory are then of other rooms.
     func haveRoomsChanged(of userID: String, since cursor: SyncCursor) -> Bool {
-        cursor.logs[Self.roomsLog]?.position.seq ?? 0 < max(floor, changes[userID] ?? 0)
+        isUncertain || cursor.logs[Self.roomsLog]?.position.seq ?? 0 < max(floor, changes[userID] ?? 0)
     }
 
     private static let roomsLog = LogID("rooms")

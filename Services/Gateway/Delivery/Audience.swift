@@ -1,3 +1,6 @@
+import ParlorContracts
+import ParlorEventLog
+import ParlorReactor
 import ParlorSocketIO
 
 /// The subscribers of one loop, by room, by person, and all of them. It stays on its loop.
@@ -45,6 +48,31 @@ final class Audience {
     private static func remove(_ subscriber: Subscriber, from lists: inout [String: [Subscriber]], _ key: String) {
         lists[key]?.removeAll { $0 === subscriber }
         if lists[key]?.isEmpty == true { lists[key] = nil }
+    }
+}
+
+extension Audience {
+    /// Closes the sockets whose output waits, and drops that output.
+    static func abandonWaiting(_ subscribers: [Subscriber], orAll all: Bool = false) {
+        for subscriber in subscribers where all || subscriber.socket.unsentCost > 0 {
+            subscriber.socket.abandonTransport()
+        }
+    }
+
+    /// Returns the sockets that have joined a room for a person.
+    ///
+    /// - Parameter layout: that of the service's logs, in which the room has one.
+    func evidence(
+        for member: OpenRoomsRequest.Member, ofLogsOf service: String, _ layout: LogLayout
+    ) -> [SocketEvidence] {
+        let logID = LogID(service, layout.number(ofRoom: member.roomID))
+        let now = LoopInstant.now()
+        return room(member.roomID).lazy.filter { $0.caller.id == member.userID }.prefix(OpenRoomsRequest.maxSockets)
+            .map { subscriber in
+                SocketEvidence(
+                    age: (now - subscriber.liveness.lastActiveAt).milliseconds,
+                    confirmed: EntryPosition(log: logID, seq: subscriber.liveness.confirmed(of: logID)).key)
+            }
     }
 }
 

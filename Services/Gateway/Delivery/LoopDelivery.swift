@@ -18,6 +18,7 @@ package actor LoopDelivery: LoopPart {
     private let events: EventComposer
     private let recovery: Recovery
     private let globalScope: GlobalScope
+    private let gate: OutputGate
     private let metrics: DeliveryMetrics
     private let log: Logger
     /// The number of unanswered requests on this loop.
@@ -45,13 +46,14 @@ package actor LoopDelivery: LoopPart {
 
     package init(
         on loop: EventLoop, directory: Directory, events: EventComposer, recovery: Recovery, globalScope: GlobalScope,
-        pacing: BroadcastPacing, metrics: DeliveryMetrics, log: Logger
+        gate: OutputGate = OutputGate(), pacing: BroadcastPacing, metrics: DeliveryMetrics, log: Logger
     ) {
         self.loop = loop
         self.directory = directory
         self.events = events
         self.recovery = recovery
         self.globalScope = globalScope
+        self.gate = gate
         self.pacing = pacing
         self.metrics = metrics
         self.log = log
@@ -141,7 +143,7 @@ package actor LoopDelivery: LoopPart {
     /// write for each socket, and copies a broadcast only once.
     func deliver(_ broadcasts: [Broadcast]) {
         for broadcast in broadcasts {
-            if let change = broadcast.entry.fact?.peopleChanged { end(change, broadcast) }
+            end(broadcast.entry)
             for item in concerns(broadcast) ? broadcast.items : [] {
                 if let packet = item.packet {
                     send(packet, to: item.emission.audience, of: broadcast)
@@ -222,20 +224,15 @@ package actor LoopDelivery: LoopPart {
     /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
     package func endPauses() { throttle.end() }
 
-    /// The number of people up to which a list is searched faster than a set is made.
-    private static let fewPeople = 8
-
     private func send(_ packet: OutgoingPacket, to recipients: Emission.Audience, of broadcast: Broadcast) {
         switch recipients {
         case .room:
             let subscribers = audience.room(broadcast.roomID)
             guard !subscribers.isEmpty else { return }
             // An entry names those who may have its events. Whoever has left is in none that was committed afterwards.
-            let people = broadcast.participants
-            let many = people.count > Self.fewPeople ? Set(people) : nil
-            for subscriber in subscribers {
-                let id = subscriber.caller.id
-                if many?.contains(id) ?? people.contains(id) { subscriber.socket.send(packet) }
+            let people = broadcast.people
+            for subscriber in subscribers where people.contains(subscriber.caller.id) {
+                subscriber.socket.send(packet)
             }
             throttle.noteWrites(to: subscribers.count)
         case .person(let id):
@@ -293,9 +290,28 @@ package actor LoopDelivery: LoopPart {
         end(change.roomID, for: change.left.map(\.userID))
     }
 
-    private func end(_ change: (version: Int, joined: [String], left: [String]), _ broadcast: Broadcast) {
-        absences.note(change, in: broadcast.roomID, at: broadcast.position.seq)
-        end(broadcast.roomID, for: change.left)
+    /// Applies changes that were missed while this gateway had no lease.
+    func apply(_ missed: OutputLease.MissedChanges) {
+        absences.isUncertain = false
+        for change in missed.pending { apply(change) }
+        for entry in missed.completed { end(entry) }
+        Audience.abandonWaiting(missed.left.flatMap(audience.person))
+    }
+
+    /// Ends the use of what is in memory, which may be of rooms that people have left.
+    ///
+    /// - Parameter closingAll: false to close only the sockets whose output waits.
+    func cut(closingAll: Bool = false) {
+        absences.isUncertain = true
+        Audience.abandonWaiting(audience.everyone, orAll: closingAll)
+    }
+
+    private func end(_ entry: LogEntry) {
+        guard let change = entry.fact?.peopleChanged else { return }
+        absences.note(change, in: entry.roomID, at: entry.seq)
+        end(entry.roomID, for: change.left)
+        // Held output is from before the change.
+        if !gate.isOpen { Audience.abandonWaiting(change.left.flatMap(audience.person)) }
     }
 
     private func end(_ roomID: String, for userIDs: [String]) {
@@ -304,7 +320,6 @@ package actor LoopDelivery: LoopPart {
         }
     }
 
-    /// Returns once nothing that was sent before waits for these people's sockets (`OutputDrain`).
     func drain(_ userIDs: [String]) async { await OutputDrain(userIDs.flatMap(audience.person)).finish(on: self) }
 
     // MARK: Acks after their event
@@ -393,16 +408,7 @@ package actor LoopDelivery: LoopPart {
 
     /// Returns the sockets of this loop that have joined each of the rooms for the given person.
     func evidence(for request: OpenRoomsRequest) -> [[SocketEvidence]] {
-        let now = LoopInstant.now()
         let layout = directory.catalog.manifests[request.log.service]?.logLayout ?? .single
-        return request.members.map { member in
-            let logID = LogID(request.log.service, layout.number(ofRoom: member.roomID))
-            return audience.room(member.roomID).lazy.filter { $0.caller.id == member.userID }
-                .prefix(OpenRoomsRequest.maxSockets).map { subscriber in
-                    SocketEvidence(
-                        age: (now - subscriber.liveness.lastActiveAt).milliseconds,
-                        confirmed: EntryPosition(log: logID, seq: subscriber.liveness.confirmed(of: logID)).key)
-                }
-        }
+        return request.members.map { audience.evidence(for: $0, ofLogsOf: request.log.service, layout) }
     }
 }

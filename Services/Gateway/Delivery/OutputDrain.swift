@@ -19,6 +19,6 @@ struct OutputDrain {
             }
             waiting.removeAll { !$0.isConnected || $0.socket.unsentCost == 0 }
         }
-        for subscriber in waiting { subscriber.socket.closeTransport() }
+        for subscriber in waiting { subscriber.socket.abandonTransport() }
     }
 }

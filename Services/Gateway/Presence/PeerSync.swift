@@ -1,6 +1,7 @@
 import ParlorContracts
 import ParlorJSON
 import ParlorMessageBus
+import ParlorReactor
 import ParlorServiceKit
 
 /// Keeps this gateway's table and the others' in sync. It publishes each change here as it happens, and a
@@ -47,8 +48,13 @@ struct PeerSync: Sendable {
     }
 
     /// Publishes this gateway's heartbeat, and requests snapshots from gateways that are out of sync.
-    mutating func sendHeartbeat() {
-        publish(.alive) { $0.member("number", lastNumber) }
+    ///
+    /// - Parameter time: the instant of the heartbeat, which only this gateway reads.
+    mutating func sendHeartbeat(at time: LoopInstant) {
+        publish(.alive) {
+            $0.member("number", lastNumber)
+            $0.member("at", Int(clamping: time.nanoseconds))
+        }
         for id in tracker.takeOutOfSync() { ask(id) }
     }
 

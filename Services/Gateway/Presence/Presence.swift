@@ -21,6 +21,7 @@ package actor Presence: LoopActor {
     private let typingTimeout: Duration
     private let serviceTimeout: Duration
     private let announce: @Sendable (Change) -> Void
+    private let onOwnHeartbeat: @Sendable (LoopInstant) -> Void
     private nonisolated let membership: GatewayMembership
     /// The sockets that have a room open without seeing all of it. Services are notified of the others.
     private var unseeing = OwnerTable()
@@ -41,10 +42,11 @@ package actor Presence: LoopActor {
 
     /// - Parameters:
     ///   - serviceTimeout: how long a join waits for a service that is to be notified.
+    ///   - onOwnHeartbeat: called on the loop with the instant of a heartbeat of this gateway that has come back over the bus.
     ///   - announce: called on the loop, with each member's changes in order.
     package init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger, typingTimeout: Duration = .seconds(3),
-        serviceTimeout: Duration = .seconds(1),
+        serviceTimeout: Duration = .seconds(1), onOwnHeartbeat: @escaping @Sendable (LoopInstant) -> Void = { _ in },
         announce: @escaping @Sendable (Change) -> Void
     ) {
         self.gatewayID = gatewayID
@@ -54,6 +56,7 @@ package actor Presence: LoopActor {
         self.typingTimeout = typingTimeout
         self.serviceTimeout = serviceTimeout
         self.announce = announce
+        self.onOwnHeartbeat = onOwnHeartbeat
         membership = GatewayMembership(bus, ownID: gatewayID)
         table = PresenceTable(gatewayID: gatewayID)
         peers = PeerSync(gatewayID: gatewayID, bus: bus, log: log)
@@ -64,8 +67,11 @@ package actor Presence: LoopActor {
         for topic in PeerMessage.Topic.allCases {
             made.append(
                 try bus.subscribe(topic.subject) { [weak self] message in
-                    guard let self, let message = PeerMessage(topic, message.data) else { return }
-                    enqueue { $0.receive(message) }
+                    guard let self, let received = PeerMessage(topic, message.data) else { return }
+                    if received.gateway == gatewayID, let time = message.data["at"]?.int {
+                        onOwnHeartbeat(LoopInstant(nanoseconds: UInt64(clamping: time)))
+                    }
+                    enqueue { $0.receive(received) }
                 })
         }
         made.append(
@@ -251,7 +257,7 @@ package actor Presence: LoopActor {
             services.onLoop { $0.forgetNotified() }
         }
         lastHeartbeat = loop.now
-        peers.sendHeartbeat()
+        peers.sendHeartbeat(at: loop.now)
         services.onLoop { $0.retry() }
         heartbeat?.rearm(after: GatewayMembership.heartbeatInterval)
     }

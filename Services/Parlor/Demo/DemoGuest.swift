@@ -34,6 +34,8 @@ actor DemoGuest: Component {
 
     func start() throws {
         try presence.start()
+        // It counts as a gateway, and has no socket that could get an event.
+        try bus.respond(to: Subject.gatewayFence(of: "demo"), queue: "demo") { $0.reply(Reply()) }
         subscriptions = try [Subject.log(of: .messaging), Subject.logs(of: LogID.messaging.service)].map { logs in
             try bus.subscribe(logs) { [weak self] message in
                 guard let self, let entry = message.payload as? LogEntry, let sent = entry.fact?.messageSent,

@@ -10,6 +10,11 @@ extension Subject {
     public static func fence(of keeper: String) -> String { "\(keeper).fence" }
     /// Returns the subject on which a gateway confirms them.
     public static func gatewayFence(of gateway: String) -> String { "gateways.\(gateway).fence" }
+    /// A message of Rooms to itself, which shows that it has received all that the bus had for it.
+    public static let roomsProbe = "rooms.probe"
+    /// The changes of rooms' people that are not complete: a list of `PeopleChange`s, for a gateway that may have missed
+    /// some.
+    public static let pendingChanges = "rooms.pending"
     /// The ids of the people who share a room with a person, in pages.
     public static let partners = "rooms.partners"
     /// The rooms that two people share, in pages.

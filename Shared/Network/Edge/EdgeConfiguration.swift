@@ -34,6 +34,9 @@ public struct EdgeConfiguration: Sendable {
     /// and is written without a trailing slash.
     public var sharedPaths: [String] = []
 
+    /// Lets the output to clients wait; nil for nothing.
+    public var outputGate: OutputGate?
+
     /// The prefix of every session id. It distinguishes instances behind one balancer, and consists of letters and
     /// digits.
     public var instance = ""

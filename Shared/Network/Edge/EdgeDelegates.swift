@@ -136,6 +136,8 @@ public enum SocketCloseReason: Sendable, Equatable {
     case engine(EngineCloseReason)
     /// The client did not read what it was sent.
     case slowReader
+    /// What waits for the client may not be sent any more.
+    case abandoned
     /// The client did not send CONNECT in time.
     case connectTimeout
     /// The client sent too much before CONNECT.

@@ -51,6 +51,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         buffer = HTTPBuffer(of: channel.peer.ip, countedAs: countedAddress, edge: edge)
         input = FairInput(from: channel.peer.ip, countedAs: countedAddress, edge.configuration)
         self.parser = parser ?? HTTPRequestParser(limits: edge.configuration.http)
+        channel.setOutputGate(edge.configuration.outputGate)
         channel.receive(atMost: EdgeLimits.smallBuffer)
         deadline.start(after: edge.configuration.headTimeout, on: edge.loop) { [unowned self] in timerFired() }
         noteWaiting()

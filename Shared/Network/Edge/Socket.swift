@@ -161,6 +161,9 @@ public struct Socket: Sendable, Hashable {
 
     /// Closes without a DISCONNECT, so client libraries reconnect by themselves.
     public func closeTransport() { session.close(.engine(.closedByServer)) }
+
+    /// Closes like `closeTransport`, and drops what waits to be written.
+    public func abandonTransport() { session.close(.abandoned) }
 }
 
 /// The reason why nothing more is buffered for a client.

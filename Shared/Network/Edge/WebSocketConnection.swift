@@ -272,7 +272,7 @@ final class WebSocketConnection: ChannelHandler {
     func close(for reason: SocketCloseReason?) {
         switch reason {
         // A client that does not read would not read a close frame either. Under overload, its slot is needed at once.
-        case .slowReader, .overload: abort()
+        case .slowReader, .abandoned, .overload: abort()
         case .draining: close(.goingAway)
         case .tooManyMessages: close(.policyViolation, reason: "too many messages before CONNECT")
         default: close(.normal)

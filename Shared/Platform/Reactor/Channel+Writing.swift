@@ -20,6 +20,12 @@ extension Channel {
         socket.boundUnread(bytes: Int32(clamping: bytes), milliseconds: Int32(clamping: time.components.seconds * 1000))
     }
 
+    /// Lets output wait while a gate is closed.
+    public func setOutputGate(_ gate: OutputGate?) {
+        loop.preconditionCurrent()
+        outputGate = gate
+    }
+
     /// The number of queued bytes that the kernel has not taken.
     public var unsentBytes: Int {
         loop.preconditionCurrent()
@@ -49,6 +55,10 @@ extension Channel {
     public func flush() {
         isFlushQueued = false
         guard state == .open || state == .closing, !output.isBlocked, !output.queue.isEmpty else { return }
+        if let outputGate, !outputGate.isOpen {
+            isFlushQueued = true
+            return loop.hold(self)
+        }
         switch output.send(to: socket, on: loop) {
         case .bytes: if state == .closing { finishOutput() } else { owner?.channelDidDrain(self) }
         case .wouldBlock:

@@ -45,6 +45,8 @@ public final class Channel: @unchecked Sendable {
     /// delivery.
     @exclusivity(unchecked) var output = ChannelOutput()
     var owner: (any ChannelHandler)?
+    /// Output waits while this gate is closed; nil for none.
+    var outputGate: OutputGate?
 
     public let peer: PeerAddress
     var pollWatch = PollWatch()

@@ -64,6 +64,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     var lingeringChannels = 0
     /// Unchecked: accesses append or swap and call nothing back, and there is one for each delivery.
     @exclusivity(unchecked) private var unflushed: [Channel] = []
+    /// The channels whose gate was closed when they were to be flushed.
+    private var held: [Channel] = []
     private var spareList: [Channel] = []
     private var unnoticed: [Channel] = []
 
@@ -283,6 +285,14 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     }
 
     func flushAtEndOfTurn(_ channel: Channel) { unflushed.append(channel) }
+
+    /// Tries to flush a channel again soon, as its gate is closed.
+    func hold(_ channel: Channel) {
+        held.append(channel)
+        guard held.count == 1 else { return }
+        schedule(after: OutputGate.retryInterval) { [self] in unflushed += take(&held) }
+    }
+
     func noticeCloseAtEndOfTurn(_ channel: Channel) { unnoticed.append(channel) }
 
     /// Completes and writes everything queued, then releases every source.

@@ -1,6 +1,7 @@
 import ParlorContracts
 import ParlorJSON
 import ParlorMessageBus
+import ParlorReactor
 import ParlorServiceKit
 import Synchronization
 import Testing
@@ -28,7 +29,7 @@ struct PeerMessageTests {
         let begins = sync.beginSnapshot()
         let goesOn = sync.sendPart()
         sync.publish(ada, isOn: false)
-        sync.sendHeartbeat()
+        sync.sendHeartbeat(at: .now())
         #expect(begins && !goesOn)
         let expected = [
             #"gateways.hello {"gateway":"g"}"#,
@@ -55,10 +56,10 @@ struct PeerMessageTests {
         var sync = PeerSync(gatewayID: "g", bus: bus, log: .silent)
         var table = PresenceTable(gatewayID: "g")
         _ = sync.receive(try #require(try message(topic, json)), into: &table)
-        sync.sendHeartbeat()
+        sync.sendHeartbeat(at: .now())
         #expect(asked.withLock { $0 } == 0)
         // It has not come by then, or not whole.
-        sync.sendHeartbeat()
+        sync.sendHeartbeat(at: .now())
         #expect(asked.withLock { $0 } == 1)
     }
 

@@ -73,6 +73,9 @@ public final class Memberships: Sendable {
         }
     }
 
+    /// Drops all cached records.
+    public func forgetAll() { state.withLock { $0.known.removeAll() } }
+
     private func take(
         _ roomID: String, _ context: BusContext, _ completion: Completion,
         ifKnown: RoomTurns<Completion>.Change?, else waits: RoomTurns<Completion>.Change

@@ -70,7 +70,8 @@ struct RequestTests {
         let expected: [ErrorCode: Int] = [
             .malformedRequest: 400, .unauthenticated: 401, .invalidCredentials: 401, .invalidToken: 401,
             .forbidden: 403,
-            .roomNotFound: 404, .messageNotFound: 404, .elementNotFound: 404, .userNotFound: 404, .routeNotFound: 404,
+            .roomNotFound: 404, .directRoom: 409, .messageNotFound: 404, .elementNotFound: 404, .userNotFound: 404,
+            .routeNotFound: 404,
             .methodNotAllowed: 405, .usernameTaken: 409, .emailTaken: 409, .versionConflict: 409, .payloadTooLarge: 413,
             .invalidField: 422, .rateLimited: 429, .internal: 500, .serviceUnavailable: 503,
         ]

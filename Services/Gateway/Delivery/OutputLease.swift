@@ -1,0 +1,192 @@
+import ParlorContracts
+import ParlorEventLog
+import ParlorGatewayCatalog
+import ParlorMessageBus
+import ParlorReactor
+import ParlorRoomViews
+import ParlorServiceClient
+import ParlorServiceKit
+import Synchronization
+
+/// The gateway's right to send output (docs/membership.md, *Leases*): for `length` after it sent the last heartbeat that has
+/// come back to it. Rooms waits longer than that before it calls a silent gateway gone.
+///
+/// A gateway that has lost its lease, as it was stopped or disconnected, holds its output until it has caught up with the
+/// changes of rooms' people that it missed. If it cannot within `maxWait`, it closes its sockets.
+package final class OutputLease: Sendable {
+    /// Shorter than `GatewayMembership.shortestLease`.
+    static let length: Duration = .milliseconds(2200)
+    private static let maxWait: Duration = .seconds(1)
+    private static let roomsLog = LogID("rooms")
+
+    /// Changes of rooms' people that this gateway may not have applied.
+    struct MissedChanges: Sendable {
+        let pending: [PeopleChange]
+        /// The entries of complete ones.
+        let completed: [LogEntry]
+
+        var left: [String] {
+            pending.flatMap { $0.left.map(\.userID) } + completed.flatMap { $0.fact?.peopleChanged?.left ?? [] }
+        }
+    }
+
+    private enum Phase {
+        /// No heartbeat has come back yet. There are no sockets, or the bus has never been connected.
+        case new
+        /// It has a lease until the gate closes.
+        case leased(until: LoopInstant)
+        /// It was disconnected for longer than a lease. Nothing of rooms arrives, and what is in memory is not used.
+        case cut
+        case catchingUp
+    }
+
+    private struct State {
+        var phase = Phase.new
+        /// The instant of the last heartbeat that has come back.
+        var lastBeat = LoopInstant(nanoseconds: 0)
+        var catchingUp: Task<Void, Never>?
+        var subscription: BusSubscription?
+    }
+
+    /// The gate of the connections of clients.
+    package let gate = OutputGate()
+    private let bus: any MessageBus
+    private let fanout: Fanout
+    private let memberships: Memberships
+    private let entries: EntryFetcher
+    private let log: Logger
+    private let state = Mutex(State())
+
+    package init(
+        bus: any MessageBus, fanout: Fanout, memberships: Memberships, entries: EntryFetcher, log: Logger
+    ) {
+        self.bus = bus
+        self.fanout = fanout
+        self.memberships = memberships
+        self.entries = entries
+        self.log = log
+    }
+
+    /// - Parameter loop: the one that reads from the bus.
+    package func start(on loop: EventLoop) {
+        let subscription = bus.onStateChange { [weak self] state in
+            switch state {
+            case .connected: self?.reconnect()
+            case .disconnected: loop.execute { [weak self] in self?.awaitEnd(on: loop) }
+            }
+        }
+        state.withLock { $0.subscription = subscription }
+    }
+
+    package func stop() async {
+        let (subscription, task) = state.withLock { ($0.subscription, $0.catchingUp) }
+        subscription?.cancel()
+        task?.cancel()
+        await task?.value
+        gate.open(until: nil)
+    }
+
+    /// Notes that a heartbeat of this gateway has come back over the bus.
+    ///
+    /// - Parameter time: the instant at which it was sent.
+    package func renew(_ time: LoopInstant) {
+        state.withLock { state in
+            state.lastBeat = max(state.lastBeat, time)
+            switch state.phase {
+            case .new: extend(&state)
+            case .leased(let end) where .now() < end: extend(&state)
+            case .leased, .cut: catchUp(&state)
+            case .catchingUp: break
+            }
+        }
+    }
+
+    private func extend(_ state: inout State) {
+        let end = state.lastBeat + Self.length
+        state.phase = .leased(until: end)
+        gate.open(until: end)
+    }
+
+    // MARK: The bus
+
+    /// Waits, while the bus is disconnected, until the lease ends. Then output goes on, as nothing of rooms arrives, but
+    /// nothing from memory is used any more.
+    private func awaitEnd(on loop: EventLoop) {
+        guard case .leased(let end) = state.withLock({ $0.phase }) else { return }
+        loop.schedule(after: max(.zero, end - .now())) { [weak self] in
+            guard let self else { return }
+            let isCut = state.withLock { state in
+                guard !bus.isConnected, case .leased(let end) = state.phase, end <= .now() else { return false }
+                state.phase = .cut
+                return true
+            }
+            guard isCut else { return }
+            Task {
+                for delivery in fanout.loops { await delivery.cut() }
+                let isStillCut = state.withLock { if case .cut = $0.phase { true } else { false } }
+                if isStillCut { gate.open(until: nil) }
+            }
+        }
+    }
+
+    private func reconnect() {
+        state.withLock { state in
+            switch state.phase {
+            case .cut: catchUp(&state)
+            case .leased(let end) where end <= .now(): catchUp(&state)
+            case .new, .leased, .catchingUp: break
+            }
+        }
+    }
+
+    // MARK: Catching up
+
+    private func catchUp(_ state: inout State) {
+        state.phase = .catchingUp
+        gate.close()
+        state.catchingUp = Task { await catchUp() }
+    }
+
+    private func catchUp() async {
+        let deadline = LoopInstant.now() + Self.maxWait
+        log.warning("output is held: this gateway was stopped or disconnected")
+        do {
+            try await apply(by: deadline)
+            state.withLock { extend(&$0) }
+        } catch {
+            log.warning("sockets are closed: changes of rooms' people are not known", ["error": "\(error)"])
+            for delivery in fanout.loops { await delivery.cut(closingAll: true) }
+            state.withLock { $0.phase = .cut }
+            gate.open(until: nil)
+        }
+    }
+
+    /// Applies the changes of rooms' people that are not complete, and those that are complete and not followed yet. The
+    /// former are requested first, so none is missed.
+    private func apply(by deadline: LoopInstant) async throws {
+        let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
+        let pending = try await bus.ask(Subject.pendingChanges, .emptyObject, context, of: "Rooms")
+        let missed = MissedChanges(
+            pending: pending.data.array?.compactMap(PeopleChange.init) ?? [],
+            completed: try await missedEntries(by: deadline))
+        memberships.forgetAll()
+        for delivery in fanout.loops { await delivery.apply(missed) }
+    }
+
+    private func missedEntries(by deadline: LoopInstant) async throws -> [LogEntry] {
+        guard let delivery = fanout.loops.first, var position = await delivery.position(of: Self.roomsLog) else {
+            return []
+        }
+        var missed: [LogEntry] = []
+        while true {
+            let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
+            let page = try await entries.client.page(of: Self.roomsLog, LogQuery(after: position), context)
+            guard page.isKnown, page.head.databaseID == position.databaseID else {
+                throw ServiceError.unavailable("The log of rooms")
+            }
+            missed += page.entries.filter { $0.fact?.peopleChanged != nil }
+            guard page.through < page.head.seq, let last = page.entries.last else { return missed }
+            position = LogPosition(after: last, in: position.databaseID)
+        }
+    }
+}
