@@ -51,14 +51,24 @@ extension Rooms {
         return Page(ids).reply
     }
 
-    /// Returns a room's record, for other services: `{roomId, keeper?}` → the membership. The requesting service checks its
-    /// caller's rights. The name of a keeper is stored before it gets a record, so that every later change is confirmed by it.
-    func findMembership(_ request: Request) async throws -> Reply {
+    /// Returns a room's record, for other services: `{roomId, keeper?, atLeast?}` → the membership. The requesting service
+    /// checks its caller's rights.
+    static func findMembership(_ request: Request, on connection: any Connection) throws -> Reply {
         let roomID = try request.fields.string("roomId")
-        if let keeper = try request.fields.optionalString("keeper") { try await keepers.note(keeper, in: database) }
-        let record = try await database.read { roomID.mayBeID ? try RoomsStore($0).record(of: roomID) : nil }
-        guard let record else { throw ServiceError.roomNotFound }
+        guard roomID.mayBeID, let record = try RoomsStore(connection).record(of: roomID) else {
+            throw ServiceError.roomNotFound
+        }
         return Reply(.ok, record.json)
+    }
+
+    /// Stores the name of a keeper before it gets a record, so that it confirms every later change. Raises the version of a
+    /// record that a keeper has had with a higher one: this database was restored from before the last changes.
+    func prepareMembership(_ request: Request) async throws {
+        // What is malformed is refused by the read.
+        if let keeper = request.fields["keeper"]?.string { try await keepers.note(keeper, in: database) }
+        guard let fence = request.fields["atLeast"]?.int, let roomID = request.fields["roomId"]?.string else { return }
+        guard try await database.read({ try RoomsStore($0).version(of: roomID) }) < fence else { return }
+        try await database.write { try RoomsStore($0).raiseVersion(of: roomID, to: fence) }
     }
 
     /// Returns the changes of people that are not complete, for gateways: `{}` → `[PeopleChange]`.

@@ -174,6 +174,10 @@ struct RoomsStore {
         try connection.first("SELECT version FROM rooms WHERE id = $1", roomID) { $0.int(0) } ?? 0
     }
 
+    func raiseVersion(of roomID: String, to version: Int) throws {
+        try connection.execute("UPDATE rooms SET version = $2 WHERE id = $1 AND version < $2", roomID, version)
+    }
+
     /// Returns the room that a creator made with an idempotency key; nil if there is none.
     ///
     /// - Throws: `room_not_found` if it is no longer the creator's.

@@ -9,18 +9,22 @@ package struct RoomList: Sendable {
     private struct Part: Sendable {
         let key: SortKey
         let json: JSONValue
+        /// Kept, so that a list in which one room has changed is not hashed as a whole.
+        let digest: [UInt8]
 
-        init(_ room: ComposedRoom, by order: RoomOrder) { (key, json) = (room.key(by: order), room.json) }
+        init(_ room: ComposedRoom, by order: RoomOrder) {
+            (key, json, digest) = (room.key(by: order), room.json, SHA256.hash(room.json.bytes))
+        }
 
         init(_ part: Part, at range: Range<Int>, in body: [UInt8]) {
-            (key, json) = (part.key, JSONValue(trusted: body[range]))
+            (key, json, digest) = (part.key, JSONValue(trusted: body[range]), part.digest)
         }
 
         var id: String { key.id }
     }
 
     package let body: [UInt8]
-    /// A digest of the body. It is the same on every gateway, and after a restart. People in a room write
+    /// A digest of the rooms' digests. It is the same on every gateway, and after a restart. People in a room write
     /// text that others receive, so it must be impossible to construct two bodies with the same tag.
     let tag: EntityTag
     private let parts: [Part]
@@ -78,7 +82,8 @@ package struct RoomList: Sendable {
                 json.member("degraded", array: { for name in degraded { $0.string(name) } })
             }
         }
-        tag = EntityTag(Base64URL.encode(SHA256.hash(body)))
+        let digests = sorted.flatMap(\.digest) + Array(degraded.joined(separator: ",").utf8)
+        tag = EntityTag(Base64URL.encode(SHA256.hash(digests)))
         // Keep only the body, and not what it was composed from.
         self.parts = zip(sorted, ranges).map { [body] in Part($0, at: $1, in: body) }
         self.present = present
@@ -100,7 +105,7 @@ package struct RoomList: Sendable {
     func room(_ id: String) -> JSONValue? { parts.first { $0.id == id }?.json }
 
     /// The approximate size in the cache.
-    var size: Int { body.count + parts.count * 160 + present.count * 256 + unlogged.size + 512 }
+    var size: Int { body.count + parts.count * 224 + present.count * 256 + unlogged.size + 512 }
 
     /// Returns the list, or 304 if the client has it already (RFC 9110, section 13.1.2). Caches must
     /// revalidate each time, as a list may change at any time.

@@ -29,7 +29,7 @@ struct PeerMessageTests {
         let begins = sync.beginSnapshot()
         let goesOn = sync.sendPart()
         sync.publish(ada, isOn: false)
-        sync.sendHeartbeat(at: .now())
+        sync.sendHeartbeat(at: LoopInstant(nanoseconds: 7))
         #expect(begins && !goesOn)
         let expected = [
             #"gateways.hello {"gateway":"g"}"#,
@@ -38,7 +38,7 @@ struct PeerMessageTests {
             #"gateways.snapshot {"gateway":"g","number":3,"part":0,"isLast":true,"#
                 + #""presence":[{"roomId":"r","userId":"ada"}],"typing":[{"roomId":"r","userId":"bob"}]}"#,
             #"gateways.presence {"gateway":"g","number":4,"roomId":"r","userId":"ada","isOn":false}"#,
-            #"gateways.alive {"gateway":"g","number":4}"#,
+            #"gateways.alive {"gateway":"g","number":4,"at":7}"#,
         ]
         #expect(lines.withLock { $0 } == expected)
     }

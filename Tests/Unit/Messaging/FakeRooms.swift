@@ -21,14 +21,25 @@ final class FakeRooms: Sendable {
 
     /// - Returns: the room's id.
     func make(_ id: String, _ people: String..., firstName: String? = nil) -> String {
+        make(id, people, firstName: firstName)
+    }
+
+    func make(_ id: String, _ people: [String], version: Int = 1, firstName: String? = nil) -> String {
         let participants = people.map {
             Participant(
                 userID: $0, username: "\($0).name", firstName: firstName ?? $0.uppercased(),
                 joinedAt: Timestamp(milliseconds: 0))
         }
         let kind = people.count == 2 ? RoomKind.direct : .group
-        rooms.withLock { $0.append(Membership(roomID: id, kind: kind, participants: participants)) }
+        rooms.withLock { $0.append(Membership(roomID: id, version: version, kind: kind, participants: participants)) }
         return id
+    }
+
+    /// Replaces the people of a group.
+    func change(_ id: String, to people: [String], version: Int) {
+        rooms.withLock { $0.removeAll { $0.roomID == id } }
+        guard !people.isEmpty else { return }
+        _ = make(id, people, version: version)
     }
 
     /// The requests in order.

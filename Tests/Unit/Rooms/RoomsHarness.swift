@@ -1,7 +1,9 @@
 import ParlorContracts
 import ParlorJSON
+import ParlorMessageBus
 import ParlorServiceKit
 import ParlorServiceKitTesting
+import ParlorStorage
 import Testing
 
 @testable import ParlorRooms
@@ -19,13 +21,21 @@ struct RoomsHarness: SuiteHarness {
     /// Runs the body while the service is on the bus.
     ///
     /// - Parameter settings: as flags.
-    static func serving(_ settings: [String] = [], _ body: (RoomsHarness) async throws -> Void) async throws {
-        let harness = try RoomsHarness(settings)
+    static func serving(
+        _ settings: [String] = [], on database: (any Database)? = nil, bus: any MessageBus = InProcessBus(),
+        _ body: (RoomsHarness) async throws -> Void
+    ) async throws {
+        let harness = try RoomsHarness(settings, on: database, bus: bus)
         try await harness.serviceHarness.run { try await body(harness) }
     }
 
-    private init(_ settings: [String]) throws {
-        serviceHarness = try ServiceHarness(settings)
+    private init(_ settings: [String], on database: (any Database)?, bus: any MessageBus) throws {
+        serviceHarness = try ServiceHarness(settings, on: database, bus: bus) { context in
+            // No test waits until the gateways of an earlier run are gone.
+            let gateways = HeardGateways(
+                GatewayMembership(context.bus, turn: .seconds(300)), context.bus, lease: .zero)
+            return RoomsService(context, gateways: gateways)
+        }
         accounts = try FakeAccounts(on: serviceHarness.bus)
         messaging = try FakeMessaging(on: serviceHarness.bus)
         for person in [alice, bob, carol] { accounts.add(person) }

@@ -57,6 +57,11 @@ enum AccessMatrix {
         "GET /api/rooms/grouped-by-person": AccessRow(.own),
         "GET /api/rooms/:roomId": AccessRow(.room),
         "PUT /api/rooms/:roomId/name": AccessRow(.room) { _ in #"{"name":"x"}"# },
+        "GET /api/rooms/:roomId/participants": AccessRow(.room),
+        // The room is a direct one.
+        "POST /api/rooms/:roomId/participants": AccessRow(.room, 409) { #"{"userIds":["\#($0.person)"]}"# },
+        "DELETE /api/rooms/:roomId/participants/:userId": AccessRow(.room, 409),
+        "PUT /api/rooms/:roomId/participants/:userId/role": AccessRow(.room, 409) { _ in #"{"role":"owner"}"# },
 
         "GET /api/rooms/:roomId/messages": AccessRow(.room),
         "POST /api/rooms/:roomId/messages": AccessRow(.room, 201) { _ in #"{"text":"x"}"# },
@@ -94,6 +99,14 @@ enum AccessMatrix {
             #"{"roomId":"\#($0.room)","elementId":"\#($0.element)","content":{}}"#
         },
         "element:delete": AccessRow(.room) { #"{"roomId":"\#($0.room)","elementId":"\#($0.element)"}"# },
+        "room:create": AccessRow(.person) { #"{"otherUserId":"\#($0.person)"}"# },
+        "participants:add": AccessRow(.room, 409) {
+            #"{"roomId":"\#($0.room)","userIds":["\#($0.person)"]}"#
+        },
+        "participant:remove": AccessRow(.room, 409) { #"{"roomId":"\#($0.room)","userId":"\#($0.person)"}"# },
+        "participant:role": AccessRow(.room, 409) {
+            #"{"roomId":"\#($0.room)","userId":"\#($0.person)","role":"owner"}"#
+        },
         "room:clear": AccessRow(.room) { #"{"roomId":"\#($0.room)"}"# },
     ]
 }

@@ -17,6 +17,8 @@ public final class Memberships: Sendable {
         var known: Generations<String, Membership>
         /// The rooms whose record is asked for, or in which requests are in progress.
         var turns: [String: RoomTurns<Completion>] = [:]
+        /// The lowest version that may be used, of rooms whose record was found stale and is asked for.
+        var fences: [String: Int] = [:]
     }
 
     private let bus: any MessageBus
@@ -60,8 +62,13 @@ public final class Memberships: Sendable {
 
     /// Calls the completion of a request, which found its record stale, with a newer record.
     ///
-    /// - Parameter place: the request's place among those of its sender.
-    func renew(_ stale: Membership, place: Int, _ context: BusContext, _ completion: @escaping Completion) {
+    /// - Parameters:
+    ///   - fence: the lowest version that may be used. Rooms, if it was restored from a backup, raises its own to that.
+    ///   - place: the request's place among those of its sender.
+    func renew(
+        _ stale: Membership, atLeast fence: Int, place: Int, _ context: BusContext, _ completion: @escaping Completion
+    ) {
+        state.withLock { $0.fences[stale.roomID] = max(fence, $0.fences[stale.roomID] ?? 0) }
         note(.renew(completion, place: place, after: stale.version), stale.roomID, context)
     }
 
@@ -97,9 +104,11 @@ public final class Memberships: Sendable {
         let context = BusContext(
             requestID: context.requestID, timeout: Self.maxWait, key: roomID, trace: context.trace,
             isRepeatable: true)
+        let fence = state.withLock { $0.fences.removeValue(forKey: roomID) }
         let data = JSONWriter.object {
             $0.member("roomId", roomID)
             if let keeper { $0.member("keeper", keeper) }
+            if let fence { $0.member("atLeast", fence) }
         }
         bus.ask(Subject.membership, data, context, of: "Rooms") { [self] result in
             note(.answer(Self.membership(result)), roomID, context)

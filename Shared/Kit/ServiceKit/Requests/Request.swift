@@ -67,10 +67,11 @@ public struct RoomRequest: Sendable {
     ///
     /// - Throws: the errors of `Database.read`.
     public func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
-        let result = try await database.read { connection in
-            try isCurrent(on: connection) ? try body(connection) : nil
+        let (result, fence) = try await database.read { [fence] connection -> (T?, Int) in
+            let lowest = try fence(room.roomID, connection)
+            return (room.version < lowest ? nil : try body(connection), lowest)
         }
-        guard let result else { throw StaleMembership() }
+        guard let result else { throw StaleMembership(fence: fence) }
         return result
     }
 
@@ -85,18 +86,17 @@ public struct RoomRequest: Sendable {
         holding bytes: Int = 1024, wanting key: WantedKey? = nil,
         _ body: @escaping @Sendable (any Connection) throws -> T
     ) async throws -> T {
-        let result = try await database.write(holding: bytes, in: logID.number, wanting: key) { connection -> T? in
-            guard try isCurrent(on: connection) else { return nil }
+        let (result, fence) = try await database.write(
+            holding: bytes, in: logID.number, wanting: key
+        ) { [fence] connection -> (T?, Int) in
+            let lowest = try fence(room.roomID, connection)
+            guard room.version >= lowest else { return (nil, lowest) }
             request.isFenceChecked.store(true, ordering: .relaxed)
             defer { request.isFenceChecked.store(false, ordering: .relaxed) }
-            return try body(connection)
+            return (try body(connection), lowest)
         }
-        guard let result else { throw StaleMembership() }
+        guard let result else { throw StaleMembership(fence: fence) }
         return result
-    }
-
-    private func isCurrent(on connection: any Connection) throws -> Bool {
-        try room.version >= fence(room.roomID, connection)
     }
 
     /// Emits events about a change in the room: appends them to the room's event log, in the body of `write`.

@@ -66,4 +66,6 @@ extension RoomFences {
 }
 
 /// The record that a request has is older than its room's fence. Its host calls the handler again.
-struct StaleMembership: Error {}
+struct StaleMembership: Error {
+    let fence: Int
+}

@@ -8,12 +8,14 @@ import ParlorStorage
 public struct RequestTable: Sendable {
     public typealias Handler = @Sendable (Request) async throws -> Reply
     public typealias RoomHandler = @Sendable (RoomRequest) async throws -> Reply
+    /// What a request needs to have done before it is read.
+    public typealias Preparation = @Sendable (Request) async throws -> Void
     public typealias ReadHandler = @Sendable (Request, any Connection) throws -> Reply
 
     enum Entry: Sendable {
         case anywhere(Handler)
         case inRoom(RoomHandler)
-        case reading(ReadHandler)
+        case reading(ReadHandler, preparation: Preparation?)
         case logPage(EventLogs)
     }
 
@@ -58,8 +60,12 @@ public struct RequestTable: Sendable {
 
     /// Registers a handler that only reads the database. Requests that arrive together are answered over one
     /// snapshot; the service's manifest declares that it accepts batches (`Manifest.batched`).
-    public mutating func onRead(_ endpoint: Endpoint, _ handler: @escaping ReadHandler) {
-        add(endpoint, .reading(handler))
+    ///
+    /// - Parameter preparation: called before the read, for each request; for what has to be written first, which is rare.
+    public mutating func onRead(
+        _ endpoint: Endpoint, preparing preparation: Preparation? = nil, _ handler: @escaping ReadHandler
+    ) {
+        add(endpoint, .reading(handler, preparation: preparation))
     }
 
     /// Registers a handler for requests with a `roomId`. It is called once the room's record is known,

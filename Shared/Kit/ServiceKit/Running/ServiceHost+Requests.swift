@@ -23,8 +23,8 @@ extension ServiceHost {
             run(on: loop, request, since: started) {
                 try await handler(Request(request.data, request.context, deadline: request.deadline))
             }
-        case .reading(let handler):
-            run(on: loop, request, since: started) { [self] in try await read(request, handler) }
+        case .reading(let handler, let preparation):
+            run(on: loop, request, since: started) { [self] in try await read(request, handler, after: preparation) }
         case .logPage(let logs):
             answerPage(of: logs, request, since: started)
         case .inRoom(let handler):
@@ -77,10 +77,10 @@ extension ServiceHost {
                 try requireSender(of: inRoom.received)
                 reply = try await answer(inRoom.request, by: inRoom.caller, in: room, inRoom.handler)
             } catch {
-                if error is StaleMembership, let again = inRoom.repeated {
-                    return context.memberships.renew(room, place: again.place, again.request.onward()) { [self] in
-                        run(again, with: $0)
-                    }
+                if let stale = error as? StaleMembership, let again = inRoom.repeated {
+                    return context.memberships.renew(
+                        room, atLeast: stale.fence, place: again.place, again.request.onward()
+                    ) { [self] in run(again, with: $0) }
                 }
                 reply = errors.translated(error, inRoom.received.subject, inRoom.received.context.requestID)
             }
@@ -95,7 +95,7 @@ extension ServiceHost {
         guard let participant = room.participant(caller.id) else {
             // Somebody who has been added is missing in an older record.
             let fence = try await context.database.read { [table] in try table.fence(room.roomID, $0) }
-            throw room.version < fence ? StaleMembership() : ServiceError.roomNotFound as any Error
+            throw room.version < fence ? StaleMembership(fence: fence) : ServiceError.roomNotFound as any Error
         }
         let logID = LogID(name, context.logLayout.number(ofRoom: room.roomID))
         return try await handler(
@@ -156,11 +156,20 @@ extension ServiceHost {
 
     /// - Returns: the reply; for a batch, the list of those that fit.
     private func read(
-        _ request: BusRequest, _ handler: @escaping RequestTable.ReadHandler
+        _ request: BusRequest, _ handler: @escaping RequestTable.ReadHandler,
+        after preparation: RequestTable.Preparation?
     ) async throws -> any BusPayload {
         guard let batch = RequestBatch.decode(request.data, in: request.context) else {
             let parsed = try Request(request.data, request.context, deadline: request.deadline)
+            try await preparation?(parsed)
             return try await context.database.read { try handler(parsed, $0) }
+        }
+        if let preparation {
+            for one in batch {
+                // A malformed request gets its error below.
+                guard let parsed = try? Request(one.data, one.context, deadline: request.deadline) else { continue }
+                try await preparation(parsed)
+            }
         }
         let replies = try await context.database.read { [self] connection in
             var replies: [JSONValue] = []

@@ -112,8 +112,11 @@ public final class ServiceHost: Sendable {
         try shareLogs(table)
         keep(try context.bus.subscribe(Subject.discover) { [publisher] _ in publisher.announce() })
         keep(
-            context.bus.onStateChange { [publisher] state in
-                if state == .connected { publisher.announce() }
+            context.bus.onStateChange { [publisher, context] state in
+                guard state == .connected else { return }
+                // Changes of rooms' people may have been confirmed without it.
+                context.memberships.forgetAll()
+                publisher.announce()
             })
         // Peers may send requests as soon as they receive the announcement.
         try await context.bus.settle()

@@ -51,7 +51,7 @@ struct SlowReaderTests {
             let poller = try await Poller.joined(harness)
             let cy = try await harness.join(Self.cy)
             try await poller.read { $0.contains("room:presence") && $0.contains("cy") }
-            for _ in 1...12 { harness.chat.emit([Self.long("long")]) }
+            for _ in 1...12 { harness.chat.emit([Self.long("long")], participants: ["ada", "bob", "cy"]) }
             for _ in 1...12 {
                 while true { if case .event("long", _) = try await cy.next() { break } }
             }

@@ -1,0 +1,249 @@
+import ParlorContracts
+import ParlorEventLog
+import ParlorJSON
+import ParlorMessageBus
+import ParlorServiceKit
+import ParlorServiceKitTesting
+import ParlorStorage
+import ParlorTestSupport
+import Synchronization
+import Testing
+
+@testable import ParlorRooms
+
+/// A keeper of records that confirms changes, or does not.
+private final class FakeKeeper: Sendable {
+    private struct State {
+        var isSilent = false
+        var changes: [PeopleChange] = []
+    }
+
+    private let state = Mutex(State())
+    private let subscription = Mutex<BusSubscription?>(nil)
+
+    init(_ subject: String, on bus: any MessageBus) throws {
+        let made = try bus.respond(to: subject, queue: "keeper") { [self] request in
+            let isSilent = state.withLock { state in
+                if let change = request.data["change"].flatMap(PeopleChange.init) { state.changes.append(change) }
+                return state.isSilent
+            }
+            request.reply(isSilent ? ServiceError.unavailable("It").json : Reply().json)
+        }
+        subscription.withLock { $0 = made }
+    }
+
+    var changes: [PeopleChange] { state.withLock { $0.changes } }
+    func be(silent: Bool) { state.withLock { $0.isSilent = silent } }
+    func leave() { subscription.withLock { $0 }?.cancel() }
+}
+
+extension RoomsHarness {
+    fileprivate func group(_ people: Caller...) async throws -> String {
+        try await ask("rooms.create", by: people[0]) {
+            $0.member("participantIds", people.dropFirst().map(\.id))
+        }.roomID
+    }
+
+    fileprivate func add(_ people: Caller..., to room: String, by caller: Caller) async throws -> Reply {
+        let data = JSONWriter.object {
+            $0.member("roomId", room)
+            $0.member("userIds", people.map(\.id))
+        }
+        return try await ask("rooms.add", by: caller, data, timeout: .milliseconds(900))
+    }
+
+    @discardableResult
+    fileprivate func remove(
+        _ person: Caller, from room: String, by caller: Caller, within timeout: Duration = .seconds(60)
+    ) async throws -> Reply {
+        let data = JSONWriter.object {
+            $0.member("roomId", room)
+            $0.member("userId", person.id)
+        }
+        return try await ask("rooms.remove", by: caller, data, timeout: timeout)
+    }
+
+    /// Requests a record as a keeper.
+    fileprivate func record(of room: String, for keeper: String = "polls") async throws -> Membership {
+        let reply = try await ask("rooms.membership") {
+            $0.member("roomId", room)
+            $0.member("keeper", keeper)
+        }
+        return try #require(Membership(reply.data))
+    }
+
+    fileprivate func people(of room: String, seenBy caller: Caller) async throws -> [String] {
+        try await get(room, by: caller).data["participants"]?.array?.compactMap { $0["userId"]?.string } ?? []
+    }
+}
+
+@Suite("Changes of a group's people")
+struct GroupTests {
+    @Test("each keeper confirms a change before it is answered, with who left and the record's version")
+    func confirmed() async throws {
+        try await RoomsHarness.serving { harness in
+            let (alice, bob, carol) = (harness.alice, harness.bob, harness.carol)
+            let room = try await harness.group(alice, bob, carol)
+            let keeper = try FakeKeeper("polls.fence", on: harness.bus)
+            try await harness.remove(bob, from: room, by: alice)
+            #expect(keeper.changes.isEmpty, "it has no record yet")
+            #expect(try await harness.record(of: room).version == 2)
+            _ = try await harness.add(bob, to: room, by: alice)
+            try await harness.remove(carol, from: room, by: carol)
+            #expect(keeper.changes.map(\.version) == [3, 4])
+            #expect(keeper.changes.map(\.joined) == [[bob.id], []])
+            #expect(keeper.changes.last?.left.map(\.username) == ["carol"])
+            let record = try await harness.record(of: room)
+            #expect(record.version == 4 && record.userIDs == [alice.id, bob.id])
+        }
+    }
+
+    @Test("a live gateway confirms each change as well")
+    func gateways() async throws {
+        try await RoomsHarness.serving { harness in
+            let (alice, bob) = (harness.alice, harness.bob)
+            let room = try await harness.group(alice, bob, harness.carol)
+            let gateway = try FakeKeeper("gateways.g1.fence", on: harness.bus)
+            try harness.bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", "g1") })
+            try await harness.remove(bob, from: room, by: alice)
+            #expect(gateway.changes.map(\.version) == [2])
+        }
+    }
+
+    @Test(
+        "a removal that is not confirmed is 503, hides the room at once, and completes by itself; one more call gets 204"
+    )
+    func pendingRemoval() async throws {
+        try await RoomsHarness.serving { harness in
+            let (alice, bob, carol) = (harness.alice, harness.bob, harness.carol)
+            let room = try await harness.group(alice, bob, carol)
+            let keeper = try FakeKeeper("polls.fence", on: harness.bus)
+            _ = try await harness.record(of: room)
+            keeper.be(silent: true)
+            _ = harness.takeEntries()
+            try await harness.expect(.serviceUnavailable) {
+                try await harness.remove(carol, from: room, by: alice, within: .milliseconds(800))
+            }
+            try await harness.expect(.roomNotFound) { try await harness.get(room, by: carol) }
+            #expect(try await harness.list(of: carol).roomIDs == [])
+            #expect(try await harness.people(of: room, seenBy: bob) == [alice.id, bob.id])
+            #expect(harness.takeEntries().isEmpty, "no event before it is complete")
+            async let again = harness.remove(carol, from: room, by: alice)
+            keeper.be(silent: false)
+            #expect(try await again.status == .noContent)
+            let entries = harness.takeEntries()
+            #expect(entries.map(\.participants) == [[alice.id, bob.id], [carol.id]])
+            #expect(
+                entries.flatMap(\.emissions).map(\.event) == [
+                    "participant:left", "room:updated:global", "room:removed",
+                ])
+            try await harness.expect(.userNotFound) { try await harness.remove(carol, from: room, by: alice) }
+        }
+    }
+
+    @Test("an addition that is not confirmed is 503, and taken back")
+    func pendingAddition() async throws {
+        try await RoomsHarness.serving { harness in
+            let (alice, bob, carol) = (harness.alice, harness.bob, harness.carol)
+            let room = try await harness.group(alice, bob)
+            let keeper = try FakeKeeper("polls.fence", on: harness.bus)
+            _ = try await harness.record(of: room)
+            keeper.be(silent: true)
+            _ = harness.takeEntries()
+            try await harness.expect(.serviceUnavailable) { try await harness.add(carol, to: room, by: alice) }
+            try await harness.expect(.roomNotFound) { try await harness.get(room, by: carol) }
+            #expect(try await harness.record(of: room).userIDs == [alice.id, bob.id])
+            keeper.be(silent: false)
+            // The next change waits until it is taken back.
+            _ = try await harness.add(carol, to: room, by: alice)
+            #expect(try await harness.people(of: room, seenBy: carol) == [alice.id, bob.id, carol.id])
+            #expect(harness.takeEntries().flatMap(\.emissions).filter { $0.event == "participant:joined" }.count == 1)
+            #expect(keeper.changes.map(\.version).max() == 4)
+        }
+    }
+
+    @Test("a removal joins a pending addition, and both are answered")
+    func joined() async throws {
+        try await RoomsHarness.serving { harness in
+            let (alice, bob, carol) = (harness.alice, harness.bob, harness.carol)
+            let room = try await harness.group(alice, bob)
+            let keeper = try FakeKeeper("polls.fence", on: harness.bus)
+            _ = try await harness.record(of: room)
+            keeper.be(silent: true)
+            async let addition = harness.add(carol, to: room, by: alice)
+            while keeper.changes.isEmpty { await Task.yield() }
+            async let removal = harness.remove(bob, from: room, by: alice)
+            while keeper.changes.isEmpty { await Task.yield() }
+            keeper.be(silent: false)
+            _ = try await (addition, removal)
+            #expect(try await harness.people(of: room, seenBy: alice) == [alice.id, carol.id])
+        }
+    }
+
+    @Test("a pending change is completed by the next start of Rooms")
+    func restart() async throws {
+        let folder = TemporaryFolder()
+        var database = try Engine.lasting[0].open(RoomsService.migrations, in: folder)
+        let bus = InProcessBus()
+        var room = ""
+        let keeper = try FakeKeeper("polls.fence", on: bus)
+        try await RoomsHarness.serving(on: database, bus: bus) { harness in
+            room = try await harness.group(harness.alice, harness.bob, harness.carol)
+            _ = try await harness.record(of: room)
+            keeper.be(silent: true)
+            try await harness.expect(.serviceUnavailable) {
+                try await harness.remove(harness.carol, from: room, by: harness.alice, within: .milliseconds(800))
+            }
+        }
+        await database.close()
+        keeper.be(silent: false)
+        database = try Engine.lasting[0].open(RoomsService.migrations, in: folder)
+        try await RoomsHarness.serving(on: database, bus: bus) { harness in
+            while try await harness.database.read({ [room] in try PendingChangesStore($0).pending(in: room) }) != nil {
+                await Task.yield()
+            }
+            #expect(try await harness.people(of: room, seenBy: harness.bob) == [harness.alice.id, harness.bob.id])
+        }
+        await database.close()
+    }
+
+    @Test("when everybody has left, the room is gone, and a key that made it finds none")
+    func last() async throws {
+        try await RoomsHarness.serving { harness in
+            let alice = harness.alice
+            let made = try await harness.ask("rooms.create", by: alice) {
+                $0.member("participantIds", [harness.bob.id])
+                $0.member("clientRequestId", "key")
+            }
+            let room = try made.roomID
+            try await harness.remove(alice, from: room, by: alice)
+            #expect(try await harness.people(of: room, seenBy: harness.bob) == [harness.bob.id])
+            _ = harness.takeEntries()
+            try await harness.remove(harness.bob, from: room, by: harness.bob)
+            #expect(harness.takeEntries().map { $0.fact?.kind } == ["roomDeleted", nil])
+            try await harness.expect(.roomNotFound) {
+                try await harness.ask("rooms.create", by: alice) {
+                    $0.member("participantIds", [harness.bob.id])
+                    $0.member("clientRequestId", "key")
+                }
+            }
+            #expect(try await harness.database.read { try $0.exists("SELECT 1 FROM participants") } == false)
+        }
+    }
+
+    @Test("the people that somebody brings into groups are limited in an hour")
+    func additions() async throws {
+        try await RoomsHarness.serving(["--rate-adds", "3/1h"]) { harness in
+            let (alice, bob, carol) = (harness.alice, harness.bob, harness.carol)
+            let room = try await harness.group(alice, bob, carol)
+            try await harness.remove(bob, from: room, by: alice)
+            _ = try await harness.add(bob, to: room, by: alice)
+            try await harness.remove(bob, from: room, by: alice)
+            let refusal = await failure { try await harness.add(bob, to: room, by: alice) }
+            #expect(refusal?.code == .rateLimited && (1...3600).contains(refusal?.retryAfter ?? 0))
+            #expect(try await harness.people(of: room, seenBy: alice) == [alice.id, carol.id])
+            harness.clock.advance(by: .seconds(3601))
+            _ = try await harness.add(bob, to: room, by: alice)
+        }
+    }
+}
