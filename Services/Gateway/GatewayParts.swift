@@ -59,8 +59,8 @@ struct GatewayParts: Sendable {
             bus: node.bus, fanout: fanout, memberships: memberships, entries: missed, log: log)
         self.lease = lease
         let presence = Presence(
-            gatewayID: gatewayID, bus: node.bus, on: loop, log: log, onOwnHeartbeat: { lease.renew($0) }
-        ) { fanout.deliver($0) }
+            gatewayID: gatewayID, bus: node.bus, on: loop, log: log, onOwnHeartbeat: { lease.renew($0) },
+            announce: { fanout.deliver($0) })
         let ended = EndedSessions()
         let fronts = SocketFronts()
         let sessions = SessionLog(ended, bus: node.bus, on: loop, clock: node.clock, log: log, faults: faults) {

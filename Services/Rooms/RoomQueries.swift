@@ -61,16 +61,6 @@ extension Rooms {
         return Reply(.ok, record.json)
     }
 
-    /// Stores the name of a keeper before it gets a record, so that it confirms every later change. Raises the version of a
-    /// record that a keeper has had with a higher one: this database was restored from before the last changes.
-    func prepareMembership(_ request: Request) async throws {
-        // What is malformed is refused by the read.
-        if let keeper = request.fields["keeper"]?.string { try await keepers.note(keeper, in: database) }
-        guard let fence = request.fields["atLeast"]?.int, let roomID = request.fields["roomId"]?.string else { return }
-        guard try await database.read({ try RoomsStore($0).version(of: roomID) }) < fence else { return }
-        try await database.write { try RoomsStore($0).raiseVersion(of: roomID, to: fence) }
-    }
-
     /// Returns the changes of people that are not complete, for gateways: `{}` → `[PeopleChange]`.
     static func listPendingChanges(_ request: Request, on connection: any Connection) throws -> Reply {
         let store = PendingChangesStore(connection)

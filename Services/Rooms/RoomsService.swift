@@ -83,9 +83,9 @@ public final class RoomsService: Service {
         requests.on(.remove) { try await groups.removePerson($0) }
         requests.on(.role) { try await groups.setRole($0) }
         requests.onRead(.pending) { try Rooms.listPendingChanges($0, on: $1) }
-        requests.onRead(.membership, preparing: { try await rooms.prepareMembership($0) }) {
-            try Rooms.findMembership($0, on: $1)
-        }
+        requests.onRead(
+            .membership, preparing: { try await rooms.keepers.prepare($0, in: rooms.database) },
+            { try Rooms.findMembership($0, on: $1) })
         requests.onRead(.names) { try Rooms.listNames($0, on: $1) }
         requests.onRead(.partners) { try Rooms.listPartners($0, on: $1) }
         requests.on(.shared) { try await rooms.listSharedRooms($0) }

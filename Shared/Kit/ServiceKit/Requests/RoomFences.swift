@@ -28,21 +28,6 @@ struct RoomFences {
     }
 }
 
-extension RoomFences {
-    /// Confirms a change of a room's people: raises the fence, and does the service's own part, in one transaction of the
-    /// room's log. Does neither if the fence is as high already.
-    static func confirm(
-        _ change: PeopleChange, in database: any Database, log: Int, _ ownPart: @escaping PeopleChangeHandler
-    ) async throws {
-        try await database.write(holding: 1024, in: log) { connection in
-            let fences = RoomFences(connection)
-            guard try fences.fence(of: change.roomID) < change.version else { return }
-            try fences.raise(change.roomID, to: change.version)
-            try ownPart(change, connection)
-        }
-    }
-}
-
 /// What a service does with its own rows when a room's people change, in the transaction that raises the fence. No entry of a
 /// log belongs to it: Rooms emits the events.
 public typealias PeopleChangeHandler = @Sendable (PeopleChange, any Connection) throws -> Void

@@ -104,7 +104,9 @@ public final class ServiceHost: Sendable {
         }
         table.answerLogPages(from: EventLogs(context.database))
         if type(of: service).keeper != nil {
-            table.on(Endpoint(Subject.fence(of: name))) { [self] in try await confirm($0) }
+            table.on(Endpoint(Subject.fence(of: name))) { [context, table] in
+                try await RoomFences.confirm($0, in: context, table.peopleChange ?? { _, _ in })
+            }
         }
         for (endpoint, entry) in table.entries {
             keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })
@@ -122,18 +124,6 @@ public final class ServiceHost: Sendable {
         try await context.bus.settle()
         try await publisher.start()
         pruning.start()
-    }
-
-    /// Confirms a change of a room's people.
-    private func confirm(_ request: Request) async throws -> Reply {
-        guard let change = request.fields["change"].flatMap(PeopleChange.init) else {
-            throw ServiceError.wrongType("change", "a change of people")
-        }
-        try await RoomFences.confirm(
-            change, in: context.database, log: context.logLayout.number(ofRoom: change.roomID),
-            table.peopleChange ?? { _, _ in })
-        context.memberships.forget(change.roomID, below: change.version)
-        return Reply()
     }
 
     private func shareLogs(_ table: RequestTable) throws(BusError) {
