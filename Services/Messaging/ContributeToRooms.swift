@@ -36,7 +36,7 @@ extension Messaging {
             .init(Contribution.Field("firstUnreadSeq", zero: .null), schema: Schema.integer(from: 1).orNull) {
                 if let seq = $1.firstUnreadSeq { $0.number(seq) } else { $0.null() }
             },
-            .init(Contribution.Field("settings", zero: unset), schema: settings) { json, _ in json.value(unset) },
+            .init(Contribution.Field("settings", zero: unset), schema: settings) { json, _ in json.null() },
         ])
 }
 

@@ -300,13 +300,19 @@ struct RoomsStore {
             joinedAt: row.time(column + 3), role: RoomRole(rawValue: row.text(column + 4)) ?? .member)
     }
 
-    /// Returns names by room, without rooms that have none.
+    /// Returns names by room, without direct rooms that have none. A group without a name is called by its people.
     func names(of roomIDs: [String]) throws -> [String: String] {
         var names: [String: String] = [:]
         try connection.query(
             "SELECT id, name FROM rooms WHERE id IN (SELECT value FROM json_each($1)) AND name IS NOT NULL",
             SQLValue.list(roomIDs)
         ) { names[$0.text(0)] = $0.text(1) }
+        let unnamed = try rooms(
+            """
+            FROM rooms WHERE rooms.kind = 'group' AND rooms.name IS NULL
+                AND rooms.id IN (SELECT value FROM json_each($1))
+            """, .list(roomIDs))
+        for room in unnamed { names[room.id] = room.displayName }
         return names
     }
 

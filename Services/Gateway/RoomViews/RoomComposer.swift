@@ -185,7 +185,9 @@ package final class RoomComposer: Sendable {
         for share in shares {
             let values = share.rooms[index]?.array ?? []
             for (fieldIndex, field) in share.contribution.fields.enumerated() {
-                all.append(fieldIndex < values.count ? values[fieldIndex] : field.zero)
+                // A service need not repeat its default for each room.
+                let value = fieldIndex < values.count ? values[fieldIndex] : .null
+                all.append(value.isNull ? field.zero : value)
             }
         }
         return all

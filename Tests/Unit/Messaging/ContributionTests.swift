@@ -23,7 +23,7 @@ struct ContributionTests {
                     "null",
                     """
                     [1700000000001,{"id":"\(last)","senderId":"bob","text":"last",\
-                    "createdAt":"2023-11-14T22:13:20.001Z"},1,1,{"mutedUntil":null,"pinned":false,"archived":false}]
+                    "createdAt":"2023-11-14T22:13:20.001Z"},1,1,null]
                     """,
                     "null",
                 ])

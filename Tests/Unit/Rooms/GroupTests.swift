@@ -231,6 +231,16 @@ struct GroupTests {
         }
     }
 
+    @Test("a group without a name is called by its people for other services, a direct room is not")
+    func names() async throws {
+        try await RoomsHarness.serving { harness in
+            let group = try await harness.group(harness.alice, harness.bob, harness.carol)
+            let direct = try await harness.room(harness.alice, with: harness.bob)
+            let reply = try await harness.ask("rooms.names") { $0.member("roomIds", [direct, group]) }
+            #expect(reply.data.text == #"{"names":[null,"Alice & bob & Carol"]}"#)
+        }
+    }
+
     @Test("the people that somebody brings into groups are limited in an hour")
     func additions() async throws {
         try await RoomsHarness.serving(["--rate-adds", "3/1h"]) { harness in
