@@ -21,6 +21,8 @@ extension RequestDescription {
 struct Groups: Sendable {
     let rooms: Rooms
     let changes: PeopleChanges
+    /// The time before a request's deadline at which a change that is not confirmed is answered.
+    let margin: Duration
 
     /// The maximum number of people in a room.
     static let maxParticipants = 100
@@ -39,9 +41,6 @@ struct Groups: Sendable {
             }
             return role
         })
-
-    /// The time before a request's deadline at which a change that is not confirmed is answered.
-    private static let margin: Duration = .milliseconds(500)
 
     /// Adds people who are not in the group. If that is not confirmed in time, it is taken back.
     func addPeople(_ request: Request) async throws -> Reply {
@@ -134,14 +133,14 @@ struct Groups: Sendable {
     }
 
     private func requireSettled(_ change: PendingChange, _ request: Request) async throws {
-        guard try await changes.settle(change, by: request.deadline - Self.margin) else {
+        guard try await changes.settle(change, by: request.deadline - margin) else {
             throw ServiceError.unavailable("A part of this service")
         }
     }
 
     private func reply(to request: Request, after stored: Stored, in roomID: String) async throws -> Reply {
         if let change = stored.change {
-            guard try await changes.settle(change, by: request.deadline - Self.margin) else {
+            guard try await changes.settle(change, by: request.deadline - margin) else {
                 try await takeBack(change)
                 throw ServiceError.unavailable("A part of this service")
             }

@@ -32,7 +32,7 @@ public final class RoomsService: Service {
         self.init(context, gateways: HeardGateways(GatewayMembership(context.bus), context.bus))
     }
 
-    init(_ context: ServiceContext, gateways: HeardGateways) {
+    init(_ context: ServiceContext, gateways: HeardGateways, margin: Duration = .milliseconds(500)) {
         self.gateways = gateways
         (bus, log) = (context.bus, context.log)
         rooms = Rooms(
@@ -44,7 +44,8 @@ public final class RoomsService: Service {
         groups = Groups(
             rooms: rooms,
             changes: PeopleChanges(
-                database: context.database, confirmation: confirmation, clock: context.clock, log: context.log))
+                database: context.database, confirmation: confirmation, clock: context.clock, log: context.log),
+            margin: margin)
     }
 
     public func start(on loop: EventLoop) throws {

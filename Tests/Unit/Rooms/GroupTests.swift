@@ -44,17 +44,19 @@ extension RoomsHarness {
         }.roomID
     }
 
-    fileprivate func add(_ people: Caller..., to room: String, by caller: Caller) async throws -> Reply {
+    fileprivate func add(
+        _ people: Caller..., to room: String, by caller: Caller, within timeout: Duration = .seconds(300)
+    ) async throws -> Reply {
         let data = JSONWriter.object {
             $0.member("roomId", room)
             $0.member("userIds", people.map(\.id))
         }
-        return try await ask("rooms.add", by: caller, data, timeout: .milliseconds(900))
+        return try await ask("rooms.add", by: caller, data, timeout: timeout)
     }
 
     @discardableResult
     fileprivate func remove(
-        _ person: Caller, from room: String, by caller: Caller, within timeout: Duration = .seconds(60)
+        _ person: Caller, from room: String, by caller: Caller, within timeout: Duration = .seconds(300)
     ) async throws -> Reply {
         let data = JSONWriter.object {
             $0.member("roomId", room)
@@ -122,7 +124,7 @@ struct GroupTests {
             keeper.be(silent: true)
             _ = harness.takeEntries()
             try await harness.expect(.serviceUnavailable) {
-                try await harness.remove(carol, from: room, by: alice, within: .milliseconds(800))
+                try await harness.remove(carol, from: room, by: alice, within: .seconds(60))
             }
             try await harness.expect(.roomNotFound) { try await harness.get(room, by: carol) }
             #expect(try await harness.list(of: carol).roomIDs == [])
@@ -150,7 +152,9 @@ struct GroupTests {
             _ = try await harness.record(of: room)
             keeper.be(silent: true)
             _ = harness.takeEntries()
-            try await harness.expect(.serviceUnavailable) { try await harness.add(carol, to: room, by: alice) }
+            try await harness.expect(.serviceUnavailable) {
+                try await harness.add(carol, to: room, by: alice, within: .seconds(60))
+            }
             try await harness.expect(.roomNotFound) { try await harness.get(room, by: carol) }
             #expect(try await harness.record(of: room).userIDs == [alice.id, bob.id])
             keeper.be(silent: false)
@@ -192,7 +196,7 @@ struct GroupTests {
             _ = try await harness.record(of: room)
             keeper.be(silent: true)
             try await harness.expect(.serviceUnavailable) {
-                try await harness.remove(harness.carol, from: room, by: harness.alice, within: .milliseconds(800))
+                try await harness.remove(harness.carol, from: room, by: harness.alice, within: .seconds(60))
             }
         }
         await database.close()

@@ -18,6 +18,10 @@ struct RoomsHarness: SuiteHarness {
     let bob = Caller(id: "00000000-0000-7000-8000-00000000000b", username: "bob", firstName: nil)
     let carol = Caller(id: "00000000-0000-7000-8000-00000000000c", username: "carol", firstName: "Carol")
 
+    /// The time for which a change that is not confirmed is waited for, of a request with a timeout of 60 s: a busy machine must
+    /// not make the answer come too late.
+    static let unconfirmedWait: Duration = .milliseconds(300)
+
     /// Runs the body while the service is on the bus.
     ///
     /// - Parameter settings: as flags.
@@ -34,7 +38,7 @@ struct RoomsHarness: SuiteHarness {
             // No test waits until the gateways of an earlier run are gone.
             let gateways = HeardGateways(
                 GatewayMembership(context.bus, turn: .seconds(300)), context.bus, lease: .zero)
-            return RoomsService(context, gateways: gateways)
+            return RoomsService(context, gateways: gateways, margin: .seconds(60) - Self.unconfirmedWait)
         }
         accounts = try FakeAccounts(on: serviceHarness.bus)
         messaging = try FakeMessaging(on: serviceHarness.bus)
