@@ -14,6 +14,8 @@ struct Confirmation: Sendable {
     let required: Set<String>
     /// The interval between attempts, which do not wait for each other's replies: each may reach another instance.
     var interval: Duration = .milliseconds(100)
+    /// The number of attempts after which the interval is ten times as long: many changes may wait for a service that is down.
+    private static let frequentAttempts = 50
     var patience: Duration = .seconds(10)
 
     /// The time after which an attempt counts as lost.
@@ -69,7 +71,8 @@ struct Confirmation: Sendable {
     ) async throws -> Bool {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         var goneSince: ContinuousClock.Instant?
-        send(data, subject, continuation)
+        var attempts = 1
+        send(data, subject, nextAfter: interval, continuation)
         for await event in events {
             switch event {
             case .confirmed: return true
@@ -78,13 +81,17 @@ struct Confirmation: Sendable {
             case .nextAttempt:
                 let gone = goneSince.map { ContinuousClock.now - $0 } ?? .zero
                 if isGone(gone) { return false }
-                send(data, subject, continuation)
+                attempts += 1
+                let pause = attempts > Self.frequentAttempts ? interval * 10 : interval
+                send(data, subject, nextAfter: pause, continuation)
             }
         }
         throw CancellationError()
     }
 
-    private func send(_ data: JSONValue, _ subject: String, _ events: AsyncStream<Event>.Continuation) {
+    private func send(
+        _ data: JSONValue, _ subject: String, nextAfter pause: Duration, _ events: AsyncStream<Event>.Continuation
+    ) {
         let context = BusContext(requestID: "people", timeout: Self.timeout, isRepeatable: true)
         bus.request(subject, data, context) { result in
             switch result {
@@ -95,8 +102,8 @@ struct Confirmation: Sendable {
             case .failure(let error): events.yield(error == .noResponders ? .noResponders : .failed)
             }
         }
-        Task { [interval] in
-            try? await Task.sleep(for: interval)  // never cancelled
+        Task {
+            try? await Task.sleep(for: pause)  // never cancelled
             events.yield(.nextAttempt)
         }
     }
