@@ -76,6 +76,33 @@ describe("a real server", { skip: hasNoServer }, () => {
       await until("presence ends", () => ada.device.rooms.get(rooms[0].id).present.length === 0);
     });
 
+    test(`${transport}: a group whose people come and go, and who is removed loses it`, async () => {
+      const [ada, bob, eve] = [await person("Ada", transport), await person("Bob", transport), await person("Eve", transport)];
+      const { id } = await ada.device.rooms.createGroup([bob.id]);
+      await until("bob has it", () => bob.device.rooms.get(id)?.kind === "group");
+      assert.deepEqual(bob.device.rooms.snapshot.people, []);
+      const [mine, theirs] = [ada.device.open(id), bob.device.open(id)];
+      await until("both are there", () => [ada, bob].every(({ device }) => device.rooms.get(id).present?.length === 1));
+      mine.conversation.send("before");
+      await until("it is there", () => texts(theirs.conversation)[0] === "before");
+      await ada.device.rooms.addPeople(id, [eve.id]);
+      const people = ({ device }) => device.rooms.get(id)?.participants.map(({ firstName, role }) => `${firstName} ${role}`).join();
+      await until("all know", () => [ada, bob, eve].every((one) => people(one) === "Ada owner,Bob member,Eve member"));
+      assert.deepEqual(bob.device.rooms.get(id).present, [ada.id]);
+      const hers = eve.device.open(id).conversation;
+      await until("eve has the history", () => hers.snapshot.isVerified && texts(hers)[0] === "before");
+      assert.equal(hers.snapshot.items[0].senderId, ada.id);
+      await ada.device.rooms.setRole(id, bob.id, "owner");
+      await until("all know his role", () => [ada, bob, eve].every((one) => people(one) === "Ada owner,Bob owner,Eve member"));
+      await assert.rejects(eve.device.rooms.removePerson(id, bob.id), { code: "forbidden" });
+      await bob.device.rooms.removePerson(id, ada.id);
+      await until("ada has lost it", () => mine.conversation.snapshot.isGone && !ada.device.rooms.get(id));
+      assert.equal(mine.conversation.snapshot.removedBy, bob.id);
+      await bob.device.rooms.leaveGroup(id);
+      assert.equal(theirs.conversation.snapshot.removedBy, bob.id);
+      await until("eve is the owner", () => people(eve) === "Eve owner");
+    });
+
     test(`${transport}: away and back, and a reload in the middle of sending: nothing is lost, nothing is doubled`, async () => {
       const [ada, bob] = [await person("Ada", transport), await person("Bob", transport)];
       const { id } = await ada.device.rooms.create(bob.id);

@@ -6,6 +6,7 @@ import { Drafts } from "./drafts.js";
 import { sendMessage } from "./message-sending.js";
 import { Outbox } from "./outbox.js";
 import { ReadReceipts } from "./read-receipts.js";
+import { hasAllPeople } from "./room-record.js";
 import { Rooms } from "./rooms.js";
 import { Server } from "./server.js";
 import { RoomsSocket } from "./socket.js";
@@ -46,7 +47,7 @@ export class Account {
     });
     const shared = { platform, server: this.#server, cache: this.#cache, receipts: this.#receipts, ownId: user.id };
     this.drafts = new Drafts({ platform, cache: this.#cache, channel, userId: user.id });
-    this.rooms = new Rooms({ ...shared, channel, onGone: (roomId) => this.#forget(roomId) });
+    this.rooms = new Rooms({ ...shared, channel, onGone: (roomId, removedBy) => this.#forget(roomId, removedBy) });
     this.#backing = {
       ...shared,
       outbox: this.outbox,
@@ -150,7 +151,7 @@ export class Account {
         screens: 0,
       };
       this.#open.set(roomId, room);
-      this.#nameParticipants(roomId, room.conversation);
+      this.#followPeople(roomId, room.conversation);
     }
     room.screens += 1;
     if (room.screens === 1 && !this.#isEnded) {
@@ -177,19 +178,19 @@ export class Account {
   }
 
   /**
-   * Passes a room's participants to its conversation. A room that is opened by its address may not be loaded yet: then
-   * this waits.
+   * Passes a room's people to its conversation while it is open. They may change, and a room that is opened by its
+   * address may not be loaded yet.
    */
-  #nameParticipants(roomId, conversation) {
-    const isNamed = () => {
-      const known = this.rooms.get(roomId);
-      if (known) conversation.setParticipants(known.participants.map(({ userId }) => userId));
-      return Boolean(known);
+  #followPeople(roomId, conversation) {
+    let people = null;
+    const take = () => {
+      const room = this.rooms.get(roomId);
+      if (!room || room.participants === people) return;
+      people = room.participants;
+      conversation.setParticipants(people, hasAllPeople(room));
     };
-    if (isNamed()) return;
-    const unsubscribe = this.rooms.subscribe(() => {
-      if (isNamed() || this.#open.get(roomId)?.conversation !== conversation) unsubscribe();
-    });
+    take();
+    const unsubscribe = this.rooms.subscribe(() => (this.#open.get(roomId)?.conversation === conversation ? take() : unsubscribe()));
   }
 
   #close(roomId, room) {
@@ -211,11 +212,11 @@ export class Account {
   }
 
   /** Removes everything of a room that the person no longer belongs to. */
-  #forget(roomId) {
+  #forget(roomId, removedBy) {
     const room = this.#open.get(roomId);
     if (room && !room.isGone) {
       room.isGone = true;
-      room.conversation.end();
+      room.conversation.end(removedBy);
       room.board.end();
       this.#server.leave(roomId);
     }

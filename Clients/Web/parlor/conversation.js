@@ -1,7 +1,7 @@
 import { CacheWriter } from "./cache.js";
 import { ClientFailure } from "./failure.js";
 import { Loading } from "./loading.js";
-import { isUnread, pendingItem } from "./message-item.js";
+import { pendingItem } from "./message-item.js";
 import { MessageLoader } from "./message-loader.js";
 import { MessageStore } from "./message-store.js";
 import { messageText } from "./message-text.js";
@@ -28,6 +28,7 @@ export class Conversation extends Observable {
   #typists;
   #pendingItems = new Map();
   #isGone = false;
+  #removedBy = null;
   /** The last refusal after which the account was asked to check the room. */
   #checkedFailure = null;
   #unfollow = null;
@@ -58,7 +59,7 @@ export class Conversation extends Observable {
       isAway, fetch: (isCurrent) => this.#fetch(isCurrent), rejoin: async () => ({ refusal: await server.join(roomId) }), onChange: () => this.#changed(),
     });
     this.#loader = new MessageLoader({
-      platform, server, roomId, ownId: this.#ownId, store: this.#store, loading: this.#loading, onChange: () => this.#changed(),
+      platform, server, roomId, store: this.#store, loading: this.#loading, onChange: () => this.#changed(),
     });
     this.#signal = new TypingSignal(platform, (isTyping) => server.setTyping(roomId, isTyping));
     this.#typists = new Typists(this.#ownId, () => {
@@ -81,6 +82,7 @@ export class Conversation extends Observable {
       typing: keepList(previous?.typing, this.#typists.ids),
       firstUnreadId: this.#loader.firstUnreadId(stored),
       isGone: this.#isGone,
+      removedBy: this.#removedBy,
     });
   }
 
@@ -152,8 +154,8 @@ export class Conversation extends Observable {
 
   // Called by the account, not by screens
 
-  setParticipants(ids) {
-    this.#store.setParticipants(ids);
+  setParticipants(participants, areAll) {
+    this.#store.setParticipants(participants, areAll);
     this.#changed();
   }
 
@@ -198,8 +200,9 @@ export class Conversation extends Observable {
   }
 
   /** Removes everything that is shown, because the person no longer belongs to the room. */
-  end() {
+  end(removedBy = null) {
     this.#isGone = true;
+    this.#removedBy = removedBy;
     this.#loading.leave();
     this.#loading.note(ClientFailure.refused("room_not_found", "The room is gone."));
     this.#store.removeAll();
@@ -245,7 +248,7 @@ export class Conversation extends Observable {
   }
 
   get #unread() {
-    return this.#store.items.filter(({ message }) => isUnread(message, this.#ownId));
+    return this.#store.items.filter(({ isUnread }) => isUnread);
   }
 
   #addReceipts(items) {

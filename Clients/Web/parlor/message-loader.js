@@ -1,5 +1,4 @@
 import { ClientFailure } from "./failure.js";
-import { isUnread } from "./message-item.js";
 import { Backoff, Pause } from "./timing.js";
 
 const PAGE = 50;
@@ -21,7 +20,6 @@ export class MessageLoader {
   #platform;
   #server;
   #roomId;
-  #ownId;
   #store;
   #loading;
   #onChange;
@@ -37,11 +35,10 @@ export class MessageLoader {
   #newestAtEntering = null;
   isLoadingOlder = false;
 
-  constructor({ platform, server, roomId, ownId, store, loading, onChange }) {
+  constructor({ platform, server, roomId, store, loading, onChange }) {
     this.#platform = platform;
     this.#server = server;
     this.#roomId = roomId;
-    this.#ownId = ownId;
     this.#store = store;
     this.#loading = loading;
     this.#onChange = onChange;
@@ -59,7 +56,8 @@ export class MessageLoader {
 
   firstUnreadId(items) {
     if (this.#firstUnreadSeq === null) return null;
-    const first = items.find((item) => item.message.seq >= this.#firstUnreadSeq && !item.isOwn);
+    // When the person came may have been unknown until now.
+    const first = items.find(({ message }) => message.seq >= this.#firstUnreadSeq && this.#store.isToRead(message));
     return first && first.message.seq <= this.#newestAtEntering ? first.id : null;
   }
 
@@ -174,7 +172,7 @@ export class MessageLoader {
 
   #noteUnread(messages) {
     for (const message of messages) {
-      if (message.seq > this.#newestAtEntering || !isUnread(message, this.#ownId)) continue;
+      if (message.seq > this.#newestAtEntering || !this.#store.isUnread(message)) continue;
       this.#firstUnreadSeq = Math.min(this.#firstUnreadSeq ?? Infinity, message.seq);
     }
   }

@@ -1,4 +1,4 @@
-import { messageItem } from "./message-item.js";
+import { isToRead, isUnread, messageItem } from "./message-item.js";
 import { RecentValues } from "./recent.js";
 import { SeqRanges } from "./seq-ranges.js";
 
@@ -14,7 +14,9 @@ const REMEMBERED = 1_000;
  */
 export class MessageStore {
   #ownId;
-  #participantIds;
+  /** Who has to read what was sent since they came, as `{ userId, joinedAt }`; empty until all are known. */
+  #readers = [];
+  #joinedAt = -Infinity;
   /** The messages by `seq`, ascending. */
   #items = [];
   #seqs = new Map();
@@ -30,9 +32,8 @@ export class MessageStore {
   #earlyReceipts = new RecentValues(REMEMBERED);
   version = 0;
 
-  constructor(ownId, participantIds = []) {
+  constructor(ownId) {
     this.#ownId = ownId;
-    this.#participantIds = participantIds;
   }
 
   /** The items. Callers must not modify the array. The store changes it later, because copies would cost too much. */
@@ -70,12 +71,25 @@ export class MessageStore {
   }
 
   /**
-   * Sets the people who have to read a message before it counts as read. Until they are known, only the server's value
-   * counts.
+   * Sets the people of the room. A message counts as read once all who were there when it was sent have read it. Until
+   * all are known, only the server's value counts.
    */
-  setParticipants(ids) {
-    this.#participantIds = ids;
+  setParticipants(participants, areAll = true) {
+    const people = participants.map(({ userId, joinedAt }) => ({ userId, joinedAt: joinedAt ? Date.parse(joinedAt) : -Infinity }));
+    const readers = areAll ? people : [];
+    const joinedAt = people.find(({ userId }) => userId === this.#ownId)?.joinedAt ?? -Infinity;
+    if (joinedAt === this.#joinedAt && JSON.stringify(readers) === JSON.stringify(this.#readers)) return;
+    this.#readers = readers;
+    this.#joinedAt = joinedAt;
     for (const { message } of [...this.#items]) this.#put(message);
+  }
+
+  isToRead(message) {
+    return isToRead(message, this.#ownId, this.#joinedAt);
+  }
+
+  isUnread(message) {
+    return isUnread(message, this.#ownId, this.#joinedAt);
   }
 
   newest(count) {
@@ -103,7 +117,7 @@ export class MessageStore {
     for (const id of messageIds) {
       const item = this.#at(this.#seqs.get(id));
       if (item) {
-        this.#put(withReceipts(item.message, [{ userId, readAt }], this.#participantIds));
+        this.#put(withReceipts(item.message, [{ userId, readAt }], this.#readers));
       } else {
         const others = (this.#earlyReceipts.get(id) ?? []).filter((receipt) => receipt.userId !== userId);
         this.#earlyReceipts.set(id, [...others, { userId, readAt }]);
@@ -195,14 +209,14 @@ export class MessageStore {
     const known = this.#items[index]?.message.seq === message.seq ? this.#items[index] : undefined;
     const early = this.#earlyReceipts.get(message.id) ?? [];
     if (known?.message.id === message.id) {
-      message = withReceipts(message, [...known.message.readBy, ...early], this.#participantIds, known.message.readStatus);
+      message = withReceipts(message, [...known.message.readBy, ...early], this.#readers, known.message.readStatus);
       if (message.tempId === null && known.message.tempId !== null) message = { ...message, tempId: known.message.tempId };
-      if (JSON.stringify(message) === JSON.stringify(known.message)) return;
+      if (known.isUnread === this.isUnread(message) && JSON.stringify(message) === JSON.stringify(known.message)) return;
     } else {
-      message = withReceipts(message, early, this.#participantIds);
+      message = withReceipts(message, early, this.#readers);
     }
     if (known) this.#forget(known.message);
-    this.#items.splice(index, known ? 1 : 0, messageItem(message, this.#ownId));
+    this.#items.splice(index, known ? 1 : 0, messageItem(message, this.#ownId, this.#joinedAt));
     this.#seqs.set(message.id, message.seq);
     if (message.senderId === this.#ownId && message.tempId !== null) this.#tempIds.add(message.tempId);
     this.version += 1;
@@ -237,7 +251,7 @@ export class MessageStore {
   }
 }
 
-function withReceipts(message, receipts, participantIds, wasRead = false) {
+function withReceipts(message, receipts, readers, wasRead = false) {
   const known = new Set(message.readBy.map((receipt) => receipt.userId));
   const readBy = [...message.readBy];
   for (const receipt of receipts) {
@@ -246,7 +260,8 @@ function withReceipts(message, receipts, participantIds, wasRead = false) {
     readBy.push(receipt);
   }
   readBy.sort((a, b) => (a.readAt === b.readAt ? (a.userId < b.userId ? -1 : 1) : a.readAt < b.readAt ? -1 : 1));
-  const others = participantIds.filter((id) => id !== message.senderId);
-  const readStatus = message.readStatus || wasRead || (others.length > 0 && others.every((id) => known.has(id)));
+  const sentAt = Date.parse(message.createdAt);
+  const others = readers.filter(({ userId, joinedAt }) => userId !== message.senderId && joinedAt <= sentAt);
+  const readStatus = message.readStatus || wasRead || (others.length > 0 && others.every(({ userId }) => known.has(userId)));
   return { ...message, readBy, readStatus };
 }

@@ -34,7 +34,12 @@ export interface Participant {
   readonly username: string;
   readonly firstName: string | null;
   readonly joinedAt: string;
+  /** In a direct room it means nothing. */
+  readonly role: Role;
 }
+
+/** Owners add and remove people, and set roles. A group always has one. */
+export type Role = "owner" | "member";
 
 export interface LastMessage {
   readonly id: string;
@@ -46,9 +51,11 @@ export interface LastMessage {
 /** A room as one person sees it. Fields of newer servers are passed through. */
 export interface Room {
   readonly id: string;
+  /** The two people of a direct room never change. Those of a group do. */
+  readonly kind: "direct" | "group";
   /** null if the room has no name; it is never "". */
   readonly name: string | null;
-  /** The name, or the participants joined by " & ", the creator first. It is never empty. */
+  /** The name, or `peopleNames`. It is never empty. */
   readonly displayName: string;
   readonly createdBy: string;
   readonly createdAt: string;
@@ -56,13 +63,21 @@ export interface Room {
   readonly messagesUpdatedAt: string | null;
   readonly lastActivityAt: string;
   readonly lastActivityType: "message" | "roomUpdate";
+  readonly participantCount: number;
+  /**
+   * In the order in which they came. Of more than ten, only the first ten and the person may be known until the room is
+   * opened: then there are fewer than `participantCount`.
+   */
   readonly participants: readonly Participant[];
   readonly elementCount: number;
   /** The counts of what is new to the person. Added services may have further badges. */
   readonly badges: { readonly messages: number; readonly elements: number; readonly [name: string]: number };
   readonly hasUnread: boolean;
   readonly lastMessage: LastMessage | null;
-  /** True for a room that somebody else has made for the person, until it is opened on this device. */
+  /**
+   * True for a room that somebody else has made for the person, or to which the person was added, until it is opened on
+   * this device.
+   */
   readonly isNew: boolean;
   /**
    * The ids of others who have the room open; null if that is unknown, because the room is not open here or there is no
@@ -384,7 +399,7 @@ export interface RoomsSnapshot {
   /** Sorted by `order`, latest first. */
   readonly rooms: readonly Room[];
   readonly order: RoomOrder;
-  /** The other people in rooms of two, sorted by latest activity. */
+  /** The other people in direct rooms, sorted by latest activity. */
   readonly people: readonly PersonWithRooms[];
   readonly unreadMessages: number;
   readonly unseenElements: number;
@@ -411,10 +426,37 @@ export class Rooms implements Observable<RoomsSnapshot> {
    */
   refresh(): Promise<void>;
   /**
-   * Makes a new room. If a call had no answer, the same call within five minutes does not make a second room.
+   * Makes a new direct room. If a call had no answer, the same call within five minutes does not make a second room.
    * @throws ClientFailure
    */
   create(userId: string, name?: string): Promise<Room>;
+  /**
+   * Makes a group of the person, who becomes its owner, and 1 to 99 others. As with `create`, the same call can be
+   * repeated.
+   * @throws ClientFailure `rate_limited` if people were added too often; `blocked`, `user_not_found`, …
+   */
+  createGroup(userIds: Iterable<string>, name?: string): Promise<Room>;
+  /**
+   * Adds people to a group, who then see all of its messages. Who is in it already is ignored. For owners.
+   * @throws ClientFailure `invalid_field` if the group would have more than 100 people; `forbidden`, `rate_limited`, …
+   */
+  addPeople(roomId: string, userIds: Iterable<string>): Promise<Room>;
+  /**
+   * Removes somebody else from a group, which is no failure if they are not in it. For owners. After
+   * `service_unavailable`, the server completes the removal by itself; the same call waits for that.
+   * @throws ClientFailure
+   */
+  removePerson(roomId: string, userId: string): Promise<Room>;
+  /** Makes somebody an owner or a member. For owners. @throws ClientFailure `invalid_field` for the last owner; … */
+  setRole(roomId: string, userId: string, role: Role): Promise<Room>;
+  /**
+   * Leaves a group, and removes it with all unsent changes from this device. If the last owner leaves, whoever has been
+   * there longest becomes owner. If nobody is left, the group is gone for good. @throws ClientFailure
+   */
+  leaveGroup(roomId: string): Promise<void>;
+  /** Returns a page of a room's people, in the order in which they came. An open room has all. @throws ClientFailure */
+  listParticipants(roomId: string, options?: { cursor?: string; limit?: number; signal?: AbortSignal }):
+    Promise<{ participants: Participant[]; next: string | null }>;
   /**
    * Renames a room; "" removes the name. The new name shows at once, and is undone if the call fails.
    * @throws ClientFailure
@@ -462,7 +504,12 @@ export interface MessageItem {
   /** The server's time; until the server has the message, this device's. */
   readonly createdAt: string;
   readonly isOwn: boolean;
-  /** `sending` means waiting or being sent, `sent` that the server has it, and `read` that all others have read it. */
+  /** True if it is somebody else's, and the person has not read it. What was sent before they came needs no reading. */
+  readonly isUnread: boolean;
+  /**
+   * `sending` means waiting or being sent, `sent` that the server has it, and `read` that all others who were there when
+   * it was sent have read it.
+   */
   readonly state: "sending" | "sent" | "read" | "failed";
   /** The reason if `state` is `failed`, otherwise null: a code of the contract, `not_kept`, or `too_old`. */
   readonly failure: { readonly code: string; readonly message: string } | null;
@@ -498,6 +545,11 @@ export interface ConversationSnapshot {
   readonly firstUnreadId: string | null;
   /** True if the room does not exist, or if the person is no longer in it. */
   readonly isGone: boolean;
+  /**
+   * If `isGone`, the id of who has removed the person from the group: their own if they have left it, null if that is
+   * unknown, or if the room does not exist.
+   */
+  readonly removedBy: string | null;
 }
 
 export class Conversation implements Observable<ConversationSnapshot> {
@@ -646,5 +698,7 @@ export class Board implements Observable<BoardSnapshot> {
 
 /** Returns the first name, or the username if there is none. */
 export function personName(person: { firstName?: string | null; username: string }): string;
+/** Returns the names of a room's first three people, joined by " & ", and the number of the others, such as "+4". */
+export function peopleNames(room: { participants: readonly Participant[]; participantCount: number }): string;
 /** Returns the text of a badge: "" for 0, and "99+" over 99. */
 export function badgeText(count: number): string;

@@ -9,7 +9,7 @@ import { Session } from "./session.js";
 import { indexedDBStorage, memoryStorage } from "./storage.js";
 
 export { attach } from "./attach.js";
-export { badgeText, personName } from "./display.js";
+export { badgeText, peopleNames, personName } from "./display.js";
 export { failureSentence } from "./failure-sentence.js";
 export { messageText } from "./message-text.js";
 export { browserPlatform, ClientFailure, indexedDBStorage, memoryStorage };

@@ -1,3 +1,5 @@
+import { peopleNames } from "./display.js";
+
 /**
  * Returns a room with its times in milliseconds. The server writes `updatedAt` and `messagesUpdatedAt` in whole
  * seconds, and only `lastActivityAt` in milliseconds. With whole seconds alone, rooms that changed in the same second
@@ -7,7 +9,8 @@
  */
 export function roomRecord({ isActive: _, ...answer }) {
   const participants = answer.participants.map(({ isPresent, ...person }) => person);
-  const room = { ...answer, name: answer.name || null, participants };
+  // Earlier servers have no groups.
+  const room = { kind: "direct", participantCount: participants.length, ...answer, name: answer.name || null, participants };
   let contentAt = Date.parse(room.updatedAt);
   let messagesAt = room.messagesUpdatedAt ? Date.parse(room.messagesUpdatedAt) : null;
   const activityAt = Date.parse(room.lastActivityAt);
@@ -28,12 +31,20 @@ export function noteContent(record, at) {
   record.contentAt = Math.max(record.contentAt, at);
 }
 
-/** Sets the name. Without one, joins the participants' names as the server does, the creator first. */
+/** Sets the name. Without one, the people's names are shown. */
 export function takeName(record, name) {
-  const { participants, createdBy } = record.room;
-  const people = [...participants.filter(({ userId }) => userId === createdBy), ...participants.filter(({ userId }) => userId !== createdBy)];
-  const joined = people.map((person) => person.firstName || person.username).join(" & ");
-  record.room = { ...record.room, name: name || null, displayName: name || joined };
+  record.room = { ...record.room, name: name || null, displayName: name || peopleNames(record.room) };
+}
+
+/** Returns whether all people of a room are known. Lists have only the first ones of a large group. */
+export function hasAllPeople({ participants, participantCount }) {
+  return participants.length >= participantCount;
+}
+
+/** Changes the people of a room, all of whom are known, and with them the name of one that has no other. */
+export function takePeople(record, participants) {
+  record.room = { ...record.room, participants, participantCount: participants.length };
+  takeName(record, record.room.name);
 }
 
 const KEYS = {

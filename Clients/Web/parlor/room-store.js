@@ -1,5 +1,5 @@
 import { RecentValues } from "./recent.js";
-import { activityAt, noteContent, noteMessages, roomRecord, takeName } from "./room-record.js";
+import { activityAt, hasAllPeople, noteContent, noteMessages, roomRecord, takeName, takePeople } from "./room-record.js";
 
 /** For this time after an answer, in milliseconds, an event may already be included in it. A later event is new. */
 const DOUBTFUL = 2_000;
@@ -20,13 +20,20 @@ export class RoomStore {
    */
   missing = new Set();
   deletedMessages = new RecentValues(REMEMBERED_DELETIONS);
-  /** The `updatedAt` of the last `room:updated` event of each room, until its `:global` event arrives. */
-  namedAt = new Map();
+  /**
+   * The `updatedAt` of the last event of each room that said its name or people, until its `room:updated:global`
+   * arrives.
+   */
+  saidAt = new Map();
   #now;
   #events = 0;
-  /** Kept while requests are in progress: for each room, the number of its last event, and of its last rename. */
+  /**
+   * Kept while requests are in progress: for each room, the number of its last event, of the last one that said its
+   * name or people, and of its removal.
+   */
   #touched = new Map();
-  #named = new Map();
+  #said = new Map();
+  #forgotten = new Map();
   #loads = 0;
   #answeredAt = new Map();
 
@@ -45,7 +52,8 @@ export class RoomStore {
     this.#loads -= 1;
     if (this.#loads > 0) return;
     this.#touched.clear();
-    this.#named.clear();
+    this.#said.clear();
+    this.#forgotten.clear();
   }
 
   /** Applies an answer with all rooms. @returns the ids of the rooms that events have changed since the request. */
@@ -81,7 +89,7 @@ export class RoomStore {
       // Answers to other requests in progress may be older than this change.
       this.#events += 1;
       this.#touched.set(answer.id, this.#events);
-      this.#named.set(answer.id, this.#events);
+      this.#said.set(answer.id, this.#events);
     }
     return !isOvertaken;
   }
@@ -91,7 +99,24 @@ export class RoomStore {
     this.missing.delete(id);
     this.needs.delete(id);
     this.#answeredAt.delete(id);
-    this.namedAt.delete(id);
+    this.saidAt.delete(id);
+    this.#events += 1;
+    if (this.#loads > 0) this.#forgotten.set(id, this.#events);
+  }
+
+  /** Returns whether the person has lost the room since the request. Its answer may be older than that. */
+  isForgotten(id, load) {
+    return (this.#forgotten.get(id) ?? -1) > load;
+  }
+
+  /**
+   * Compares a room's people with the answer to joining it. An event may be newer than that, so other people are not
+   * taken from it: the room is fetched.
+   */
+  comparePeople({ id, participants }) {
+    const known = this.records.get(id)?.room.participants;
+    const sign = (people) => JSON.stringify(people.map(({ userId, role, username, firstName }) => [userId, role, username, firstName]));
+    if (known && sign(known) !== sign(participants)) this.need(id, "answer");
   }
 
   #take(answer, load, isOvertaken, missingFields) {
@@ -99,10 +124,11 @@ export class RoomStore {
     this.needs.delete(answer.id);
     const record = roomRecord(answer);
     const known = this.records.get(answer.id);
+    if (known) this.#keepPeople(record, known.room);
     if (!known || !(isOvertaken || missingFields.size > 0)) return record;
-    if ((this.#named.get(answer.id) ?? -1) > load) {
-      const { name, displayName } = known.room;
-      record.room = { ...record.room, name, displayName };
+    if ((this.#said.get(answer.id) ?? -1) > load) {
+      const { name, displayName, participants, participantCount } = known.room;
+      record.room = { ...record.room, name, displayName, participants, participantCount };
     }
     if (known.messagesAt !== null) noteMessages(record, known.messagesAt);
     noteContent(record, known.contentAt);
@@ -112,6 +138,17 @@ export class RoomStore {
       record.room = { ...record.room, lastMessage: last && this.deletedMessages.has(last.id) ? null : last };
     }
     return record;
+  }
+
+  /** Keeps the known people whom a list leaves out. If they cannot be the same ones any more, the room is fetched. */
+  #keepPeople(record, known) {
+    const { room } = record;
+    if (hasAllPeople(room) || !hasAllPeople(known)) return;
+    const listed = new Map(room.participants.map((person) => [person.userId, person]));
+    const participants = known.participants.map((person) => listed.get(person.userId) ?? person);
+    const isSame = known.participantCount === room.participantCount && room.participants.every((person) => participants.includes(person));
+    if (isSame) record.room = { ...room, participants };
+    else this.need(record.id, "answer");
   }
 
   // Events
@@ -148,9 +185,10 @@ export class RoomStore {
     if (needs?.delete(need) && needs.size === 0) this.needs.delete(id);
   }
 
-  noteName(id, at) {
-    this.namedAt.set(id, at);
-    if (this.#loads > 0) this.#named.set(id, this.#events);
+  /** Notes an event that said a room's name or people. @param at its `updatedAt`, if it has one. */
+  noteSaid(id, at) {
+    if (at !== undefined) this.saidAt.set(id, at);
+    if (this.#loads > 0) this.#said.set(id, this.#events);
   }
 
   #applyNew(room) {
@@ -226,21 +264,38 @@ const APPLY = {
   "element:deleted:global": applyElementGlobal,
   "room:cleared:global": applyElementGlobal,
   "room:updated"(record, { room }) {
-    this.noteName(record.id, room.updatedAt);
+    this.noteSaid(record.id, room.updatedAt);
     const at = this.fullTime(room.updatedAt, record.id);
     takeName(record, room.name);
     noteContent(record, at);
   },
   "room:updated:global"(record, { updatedAt }) {
-    // The event does not say what has changed. If the room's own event came just before, it was the name.
-    const named = this.namedAt.get(record.id);
-    this.namedAt.delete(record.id);
-    if (named === updatedAt) return;
+    // The event does not say what has changed. If the room's own event came just before, that said it.
+    const saidAt = this.saidAt.get(record.id);
+    this.saidAt.delete(record.id);
+    if (saidAt === updatedAt) return;
     noteContent(record, this.fullTime(updatedAt, record.id));
     this.need(record.id, "answer");
   },
+  "participant:joined"(record, { participant, updatedAt }) {
+    changePeople(this, record, updatedAt, (people) => [...people.filter(({ userId }) => userId !== participant.userId), participant]);
+  },
+  "participant:left"(record, { userId, updatedAt }) {
+    changePeople(this, record, updatedAt, (people) => people.filter((person) => person.userId !== userId));
+  },
+  "participant:updated"(record, { participant }) {
+    changePeople(this, record, undefined, (people) => people.map((person) => (person.userId === participant.userId ? participant : person)));
+  },
   "room:badges"() {},
 };
+
+/** Applies an event about people. If not all of them are known here, the room is fetched. */
+function changePeople(store, record, updatedAt, change) {
+  if (hasAllPeople(record.room)) takePeople(record, change(record.room.participants));
+  else store.need(record.id, "answer");
+  store.noteSaid(record.id, updatedAt);
+  if (updatedAt !== undefined) noteContent(record, store.fullTime(updatedAt, record.id));
+}
 
 function applyDeletion(store, record, messageId) {
   store.deletedMessages.set(messageId);

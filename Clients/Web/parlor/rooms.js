@@ -17,7 +17,7 @@ const CREATION_LIFETIME = 5 * 60_000;
 /** The events that a server replays to clients that reconnect. */
 const REPEATED = new Set([
   "message:new", "message:deleted", "messages:read", "element:created", "element:updated", "element:deleted", "room:cleared",
-  "room:updated", "room:created", "room:badges",
+  "room:updated", "room:created", "room:badges", "participant:joined", "participant:left", "participant:updated",
 ]);
 /** The fields of `:global` events that name who did it. */
 const ACTORS = ["senderId", "createdBy", "updatedBy", "deletedBy", "clearedBy"];
@@ -50,9 +50,11 @@ export class Rooms extends Observable {
   #new = new Set();
   /** New names that the server has not confirmed yet. */
   #renaming = new Map();
+  /** Who has removed the person from rooms, by replayed events. The person may have been added again since. */
+  #removals = new Map();
   isLoaded = false;
 
-  /** @param backing `{ platform, server, cache, receipts, channel, ownId, onGone(roomId) }` */
+  /** @param backing `{ platform, server, cache, receipts, channel, ownId, onGone(roomId, removedBy) }` */
   constructor(backing) {
     super();
     this.#backing = backing;
@@ -103,9 +105,17 @@ export class Rooms extends Observable {
     return this.#fetching.refresh();
   }
 
-  async create(userId, name) {
+  create(userId, name) {
+    return this.#create({ otherUserId: userId }, name);
+  }
+
+  createGroup(userIds, name) {
+    return this.#create({ participantIds: [...userIds] }, name);
+  }
+
+  async #create(people, name) {
     const { platform, server } = this.#backing;
-    const creation = JSON.stringify([userId, name ?? null]);
+    const creation = JSON.stringify([people, name ?? null]);
     const now = platform.now();
     // `Math.abs`: the clock may have been set back.
     for (const [key, { askedAt }] of this.#pendingCreations) {
@@ -115,7 +125,7 @@ export class Rooms extends Observable {
     this.#pendingCreations.set(creation, { requestId, askedAt: now });
     const load = this.#store.beginLoad();
     try {
-      const answer = await server.makeRoom(userId, name, requestId);
+      const answer = await server.makeRoom(people, name, requestId);
       this.#pendingCreations.delete(creation);
       // The room's event may have arrived before this answer, followed by later events.
       if (this.#store.records.has(answer.room.id)) this.#store.abandon();
@@ -133,21 +143,61 @@ export class Rooms extends Observable {
     const token = Symbol();
     this.#renaming.set(roomId, { token, name: name.trim() });
     this.#show();
-    const load = this.#store.beginLoad();
     try {
-      this.#take(await this.#backing.server.rename(roomId, name), load, true);
-    } catch (error) {
-      this.#store.abandon();
-      throw error;
+      return await this.#change(roomId, this.#backing.server.rename(roomId, name));
     } finally {
       if (this.#renaming.get(roomId)?.token === token) this.#renaming.delete(roomId);
       this.#show();
+    }
+  }
+
+  addPeople(roomId, userIds) {
+    return this.#change(roomId, this.#backing.server.addPeople(roomId, [...userIds]));
+  }
+
+  setRole(roomId, userId, role) {
+    return this.#change(roomId, this.#backing.server.setRole(roomId, userId, role));
+  }
+
+  async removePerson(roomId, userId) {
+    try {
+      await this.#backing.server.removePerson(roomId, userId);
+    } catch (error) {
+      // Somebody else removed them first, or an earlier answer was lost.
+      if (!ClientFailure.of(error).is("user_not_found")) throw error;
+    }
+    // The answer has no room. If this request fails, it is repeated.
+    await this.#loadOne(roomId).catch(() => this.check(roomId));
+    return this.get(roomId);
+  }
+
+  async leaveGroup(roomId) {
+    try {
+      await this.#backing.server.removePerson(roomId, this.userId);
+    } catch (error) {
+      if (!ClientFailure.of(error).is("room_not_found")) throw error;
+    }
+    this.forget(roomId, this.userId);
+  }
+
+  /** Takes the answer to a change of a room. */
+  async #change(roomId, answering) {
+    const load = this.#store.beginLoad();
+    try {
+      this.#take(await answering, load, true);
+    } catch (error) {
+      this.#store.abandon();
+      throw error;
     }
     return this.get(roomId);
   }
 
   markAllRead(roomId) {
     return this.#backing.receipts.addOlder(roomId, undefined, () => this.unreadCount(roomId));
+  }
+
+  listParticipants(roomId, options) {
+    return this.#backing.server.participants(roomId, options);
   }
 
   findPeople(q, options) {
@@ -202,10 +252,13 @@ export class Rooms extends Observable {
   }
 
   /** Notes the server's answer to joining an open room. What events have said about presence since is newer. */
-  noteJoined({ id, participants }) {
+  noteJoined(room) {
+    const { id, participants } = room;
     for (const { userId, isPresent } of participants) {
       if (!this.#presence.get(id)?.has(userId)) this.#notePresence(id, userId, isPresent);
     }
+    this.#store.comparePeople(room);
+    this.#fetching.fetchNeeded();
     this.#show();
   }
 
@@ -247,7 +300,7 @@ export class Rooms extends Observable {
     if (type === "recovered" || type === "disconnected") {
       this.#isCatchingUp = false;
       // The `:global` events that would have followed are never replayed.
-      this.#store.namedAt.clear();
+      this.#store.saidAt.clear();
     }
     // Replayed badges may be old.
     if (type === "recovered") this.#fetching.requireRefresh();
@@ -259,13 +312,16 @@ export class Rooms extends Observable {
 
   /** Applies an event, whether it was sent to the room, to everyone or to the person. */
   apply(name, data) {
-    if (name === "room:removed") return this.forget(data.roomId);
+    if (name === "room:removed") return this.#noteRemoval(data.roomId, data.removedBy ?? this.userId);
     if (name === "room:presence") {
       this.#notePresence(data.roomId, data.userId, data.isPresent);
       return this.#showSoon(false);
     }
     // A replayed event may have been applied before, and old badges would undo later ones.
     const isOld = this.#isCatchingUp && REPEATED.has(name);
+    // Who came may have left since. The answer says who is there now.
+    if (isOld && name.startsWith("participant:")) return this.#store.check(data.roomId);
+    if (name === "participant:left") this.#notePresence(data.roomId, data.userId, false);
     // This compares the badges with the counts from before the event, so it comes first.
     const isDoubtful = !isOld && name === "room:badges" && this.#counts.has(data.roomId)
       && this.#doubts.check(data, this.#counts.get(data.roomId), this.#counts.isOpen(data.roomId));
@@ -294,8 +350,12 @@ export class Rooms extends Observable {
     this.#fetching.fetchNeeded();
   }
 
-  /** Removes a room, because the server says that it is not the person's. */
-  forget(roomId) {
+  /**
+   * Removes a room, because the server says that it is not the person's.
+   * @param removedBy who has removed the person from it: they themselves if they have left it, null if that is unknown.
+   */
+  forget(roomId, removedBy = this.#removals.get(roomId) ?? null) {
+    this.#removals.delete(roomId);
     this.#store.forget(roomId);
     this.#counts.forget(roomId);
     this.#doubts.forget(roomId);
@@ -303,7 +363,14 @@ export class Rooms extends Observable {
     this.#new.delete(roomId);
     this.#show();
     this.#cacheWriter.writeSoon();
-    this.#backing.onGone(roomId);
+    this.#backing.onGone(roomId, removedBy);
+  }
+
+  /** Removes a room that the person has lost. If that is replayed, the server is asked: it may be theirs again. */
+  #noteRemoval(roomId, removedBy) {
+    if (!this.#isCatchingUp) return this.forget(roomId, removedBy);
+    this.#removals.set(roomId, removedBy);
+    this.#store.check(roomId);
   }
 
   /** Notes another person's presence in a room that is open here, and not being left. */
@@ -349,6 +416,8 @@ export class Rooms extends Observable {
       throw error;
     }
     const missingFields = missingFieldsOf(answer.degraded);
+    answer.rooms = answer.rooms.filter(({ id }) => !this.#store.isForgotten(id, load));
+    for (const { id } of answer.rooms) this.#removals.delete(id);
     // On a device that knows none of the person's rooms yet, all would be new.
     if (this.#store.records.size > 0) answer.rooms.forEach((room) => this.#noteNew(room));
     const overtaken = this.#store.finishAll(load, answer.rooms, missingFields);
@@ -372,6 +441,8 @@ export class Rooms extends Observable {
   }
 
   #take({ room, degraded }, load, isChange = false) {
+    if (this.#store.isForgotten(room.id, load)) return this.#store.abandon();
+    this.#removals.delete(room.id);
     const missingFields = missingFieldsOf(degraded);
     const isNews = this.#store.finishOne(load, room, { missingFields, isChange });
     if (isNews || !this.#counts.has(room.id)) this.#counts.load(room, missingFields);
@@ -415,14 +486,14 @@ function keepIfSame(known, room) {
 }
 
 /**
- * Returns the people with whom the person shares rooms of two. The person with the latest activity comes first. Each
+ * Returns the people with whom the person shares direct rooms. The person with the latest activity comes first. Each
  * has these rooms, sorted by `updatedAt`, latest first.
  */
 function byPerson(rooms, userId) {
   const people = new Map();
   for (const room of [...rooms].sort(byTime("lastActivityAt"))) {
     const others = room.participants.filter((person) => person.userId !== userId);
-    if (others.length !== 1) continue;
+    if (room.kind !== "direct" || others.length !== 1) continue;
     const { userId: id, username, firstName } = others[0];
     if (!people.has(id)) people.set(id, { id, username, firstName, rooms: [] });
     people.get(id).rooms.push(room);

@@ -55,12 +55,30 @@ export class Server {
     return this.#room("GET", path("rooms", roomId));
   }
 
-  makeRoom(otherUserId, name, clientRequestId) {
-    return this.#room("POST", "/rooms", { body: { otherUserId, name, clientRequestId } });
+  /** @param people `{ otherUserId }` for a direct room, `{ participantIds }` for a group. */
+  makeRoom(people, name, clientRequestId) {
+    return this.#room("POST", "/rooms", { body: { ...people, name, clientRequestId } });
   }
 
   rename(roomId, name) {
     return this.#room("PUT", path("rooms", roomId, "name"), { body: { name } });
+  }
+
+  async participants(roomId, { cursor, limit, signal } = {}) {
+    const { data, page } = await this.#call("GET", path("rooms", roomId, "participants"), { query: { cursor, limit }, signal });
+    return { participants: data, next: page?.next ?? null };
+  }
+
+  addPeople(roomId, userIds) {
+    return this.#room("POST", path("rooms", roomId, "participants"), { body: { userIds } });
+  }
+
+  async removePerson(roomId, userId) {
+    await this.#call("DELETE", path("rooms", roomId, "participants", userId));
+  }
+
+  setRole(roomId, userId, role) {
+    return this.#room("PUT", path("rooms", roomId, "participants", userId, "role"), { body: { role } });
   }
 
   async #room(...request) {

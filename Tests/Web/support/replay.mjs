@@ -122,7 +122,7 @@ export class Replay {
   #enter() {
     this.#isEntered = true;
     this.#conversation = new Conversation("room", this.#backing, { isAway: !this.#isConnected });
-    this.#conversation.setParticipants(["me", "ann"]);
+    this.#conversation.setParticipants([{ userId: "me" }, { userId: "ann" }]);
     this.#conversation.enter();
   }
 

@@ -1,4 +1,4 @@
-import { Refusal, elementRoutes, messageRoutes, roomRoutes } from "./scripted-routes.mjs";
+import { Refusal, elementRoutes, messageRoutes, peopleRoutes, roomRoutes } from "./scripted-routes.mjs";
 
 /** A server after the contract, in memory: what a test needs of it, and no network. */
 export class ScriptedParlor {
@@ -8,7 +8,7 @@ export class ScriptedParlor {
   sessions = new Map();
   tokens = new Map();
   sockets = new Map();
-  /** Room and person events to replay: `{ to: ids, roomId, event, data }`. */
+  /** Room and person events to replay: `{ to: ids, roomId, event, data }`. Those of a room have no `to`. */
   log = [];
   /** Everybody's password. */
   password = "correct horse";
@@ -91,6 +91,7 @@ export class ScriptedParlor {
     const room = this.room(roomId, user);
     if (part === undefined) return { data: room.seenBy(user.id, this) };
     if (part === "name") return { data: roomRoutes.rename(this, room, user, body) };
+    if (part === "participants") return peopleRoutes.http(this, room, user, method, { id, query, body });
     if (part === "messages") return messageRoutes.http(this, room, user, method, id, query, body);
     return elementRoutes.http(this, room, user, method, id, query, body);
   }
@@ -157,8 +158,8 @@ export class ScriptedParlor {
     }
     socket.deliver('40{"sid":"x"}');
     const position = /^cursor:(\d+)$/.exec(since)?.[1];
-    for (const { to, event, data } of position ? this.log.slice(position) : []) {
-      if (to.includes(state.user.id)) this.#deliver(socket, event, data);
+    for (const { to, roomId, event, data } of position ? this.log.slice(position) : []) {
+      if (event === "room:removed" ? to.includes(state.user.id) : this.#isTheirs(state.user.id, to, roomId)) this.#deliver(socket, event, data);
     }
     state.position = this.log.length;
     this.#deliver(socket, "sync:done", { recovered: position !== undefined, cursor: `cursor:${this.log.length}` });
@@ -171,7 +172,7 @@ export class ScriptedParlor {
         if (this.joinRefusal) throw new Refusal(...this.joinRefusal);
         // A joined room continues from the cursor.
         for (const { to, roomId, event: name, data: missed } of state.joined.has(room.id) ? [] : this.log.slice(state.position)) {
-          if (roomId === room.id && to.includes(state.user.id)) this.#deliver(socket, name, missed);
+          if (roomId === room.id && !to) this.#deliver(socket, name, missed);
         }
         state.joined.add(room.id);
         room.unseen.set(state.user.id, new Set());
@@ -200,6 +201,17 @@ export class ScriptedParlor {
     return [...this.sockets.values()].some(({ user, joined }) => user?.id === userId && joined.has(roomId));
   }
 
+  /** Whether an event is replayed: of the rooms that are the person's now, also if it is from before they came. */
+  #isTheirs(userId, to, roomId) {
+    return (!to || to.includes(userId)) && this.rooms.get(roomId)?.roles.has(userId);
+  }
+
+  /** Ends a person's visits of a room on all sockets. */
+  endVisits(roomId, userId) {
+    for (const { user, joined } of this.sockets.values()) if (user?.id === userId) joined.delete(roomId);
+    this.#notePresence(roomId, userId);
+  }
+
   #notePresence(roomId, userId) {
     const room = this.rooms.get(roomId);
     this.toRoom(room, "room:presence", { roomId, userId, isPresent: this.isPresent(roomId, userId) }, { isKept: false });
@@ -208,7 +220,7 @@ export class ScriptedParlor {
   // Sending events
 
   toRoom(room, event, data, { isKept = true, except } = {}) {
-    if (isKept) this.log.push({ to: room.participants, roomId: room.id, event, data });
+    if (isKept) this.log.push({ to: null, roomId: room.id, event, data });
     for (const [socket, { user, joined }] of this.sockets) {
       if (user && joined.has(room.id) && user.id !== except) this.#deliver(socket, event, data);
     }
@@ -219,7 +231,7 @@ export class ScriptedParlor {
   }
 
   toPerson(userId, event, data) {
-    this.log.push({ to: [userId], event, data });
+    this.log.push({ to: [userId], roomId: data.roomId ?? data.room.id, event, data });
     for (const [socket, { user }] of this.sockets) if (user?.id === userId) this.#deliver(socket, event, data);
   }
 

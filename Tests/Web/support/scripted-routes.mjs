@@ -15,30 +15,58 @@ export class ScriptedRoom {
   elements = new Map();
   made = new Map();
   unseen = new Map();
+  /** By person, in the order in which they came. */
+  roles = new Map();
+  joinedAt = new Map();
   lastSeq = 0;
   rev = 0;
   messagesAt = null;
 
-  constructor(id, name, participants, time) {
-    Object.assign(this, { id, name, participants, createdAt: time, contentAt: time });
+  constructor(id, name, participants, time, kind = "direct") {
+    Object.assign(this, { id, name, kind, createdBy: participants[0], createdAt: time, contentAt: time });
+    for (const userId of participants) this.add(userId, time);
+    this.roles.set(this.createdBy, "owner");
+  }
+
+  get participants() {
+    return [...this.roles.keys()];
+  }
+
+  get owners() {
+    return this.participants.filter((id) => this.roles.get(id) === "owner");
+  }
+
+  add(userId, time) {
+    this.roles.set(userId, "member");
+    this.joinedAt.set(userId, time);
+  }
+
+  /** A person as events name them: without `isPresent`. */
+  participant(userId, parlor) {
+    const { username, firstName } = parlor.people.get(userId);
+    return { userId, username, firstName, joinedAt: seconds(this.joinedAt.get(userId)), role: this.roles.get(userId) };
   }
 
   badges(userId) {
-    const unread = this.messages.filter(({ senderId, readBy }) => senderId !== userId && !readBy.some((reader) => reader.userId === userId));
+    const unread = this.messages.filter(({ senderId, createdAt, readBy }) =>
+      senderId !== userId && createdAt >= this.joinedAt.get(userId) && !readBy.some((reader) => reader.userId === userId));
     return { messages: unread.length, elements: this.unseen.get(userId)?.size ?? 0 };
   }
 
-  seenBy(userId, parlor) {
-    const people = this.participants.map((id) => parlor.people.get(id));
+  /** @param isListed whether of more than ten people only the first ten and the person are shown. */
+  seenBy(userId, parlor, isListed = false) {
+    const people = this.participants;
+    const listed = people.filter((id, index) => !isListed || index < 10 || id === userId);
+    const names = people.slice(0, 3).map((id) => parlor.people.get(id).username).join(" & ") + (people.length > 3 ? ` +${people.length - 3}` : "");
     const badges = this.badges(userId);
     const last = this.messages.at(-1);
     const isMessage = this.messagesAt !== null && this.messagesAt > this.contentAt;
     return {
-      id: this.id, name: this.name, displayName: this.name ?? people.map(({ username }) => username).join(" & "), createdBy: this.participants[0],
+      id: this.id, kind: this.kind, name: this.name, displayName: this.name ?? names, createdBy: this.createdBy,
       createdAt: seconds(this.createdAt), updatedAt: seconds(this.contentAt), messagesUpdatedAt: this.messagesAt && seconds(this.messagesAt),
       lastActivityAt: isMessage ? this.messagesAt : this.contentAt, lastActivityType: isMessage ? "message" : "roomUpdate",
-      isActive: this.participants.some((id) => parlor.isPresent(this.id, id)),
-      participants: people.map(({ id, username }) => ({ userId: id, username, firstName: null, joinedAt: seconds(this.createdAt), isPresent: parlor.isPresent(this.id, id) })),
+      isActive: people.some((id) => parlor.isPresent(this.id, id)), participantCount: people.length,
+      participants: listed.map((id) => ({ ...this.participant(id, parlor), isPresent: parlor.isPresent(this.id, id) })),
       elementCount: this.elements.size, badges, hasUnread: badges.messages + badges.elements > 0,
       lastMessage: last ? { id: last.id, senderId: last.senderId, text: last.text, createdAt: last.createdAt } : null,
     };
@@ -46,11 +74,12 @@ export class ScriptedRoom {
 }
 
 export const roomRoutes = {
-  list(parlor, user, method, { otherUserId, name }) {
-    if (method === "GET") return { data: [...parlor.rooms.values()].filter(({ participants }) => participants.includes(user.id)).map((room) => room.seenBy(user.id, parlor)) };
-    const room = new ScriptedRoom(parlor.makeId("room"), name ?? null, [user.id, otherUserId], parlor.time());
+  list(parlor, user, method, { otherUserId, participantIds, name }) {
+    if (method === "GET") return { data: [...parlor.rooms.values()].filter(({ participants }) => participants.includes(user.id)).map((room) => room.seenBy(user.id, parlor, true)) };
+    const others = participantIds ?? [otherUserId];
+    const room = new ScriptedRoom(parlor.makeId("room"), name ?? null, [user.id, ...others], parlor.time(), participantIds ? "group" : "direct");
     parlor.rooms.set(room.id, room);
-    for (const id of room.participants) parlor.toPerson(id, "room:created", { room: room.seenBy(id, parlor) });
+    for (const id of room.participants) parlor.toPerson(id, "room:created", { room: room.seenBy(id, parlor, true) });
     return { data: room.seenBy(user.id, parlor) };
   },
   rename(parlor, room, user, { name }) {
@@ -60,6 +89,56 @@ export const roomRoutes = {
     parlor.toRoom(room, "room:updated", { room: { id: room.id, name: room.name, updatedAt } });
     parlor.toAll("room:updated:global", { roomId: room.id, updatedBy: user.id, updatedAt });
     return room.seenBy(user.id, parlor);
+  },
+};
+
+/** The people of a group. */
+export const peopleRoutes = {
+  http(parlor, room, user, method, { id, query, body }) {
+    if (method === "GET") {
+      const [start, limit] = [Number(query.get("cursor") ?? 0), Number(query.get("limit") ?? 50)];
+      const { participants } = room.seenBy(user.id, parlor);
+      return { data: participants.slice(start, start + limit), page: { next: start + limit < participants.length ? String(start + limit) : null } };
+    }
+    if (room.kind === "direct") throw new Refusal(409, "direct_room");
+    if (!room.owners.includes(user.id) && id !== user.id) throw new Refusal(403, "forbidden");
+    if (method === "POST") peopleRoutes.add(parlor, room, user, body.userIds);
+    else if (!room.roles.has(id)) throw new Refusal(404, "user_not_found");
+    else if (method === "DELETE") peopleRoutes.remove(parlor, room, user, id);
+    else peopleRoutes.setRole(parlor, room, user, id, body.role);
+    return { data: room.roles.has(user.id) ? room.seenBy(user.id, parlor) : null };
+  },
+  add(parlor, room, user, userIds) {
+    const added = userIds.filter((id) => !room.roles.has(id));
+    for (const id of added) room.add(id, parlor.time());
+    const updatedAt = peopleRoutes.touch(parlor, room);
+    for (const id of added) parlor.toRoom(room, "participant:joined", { roomId: room.id, participant: room.participant(id, parlor), addedBy: user.id, updatedAt });
+    for (const id of added) parlor.toPerson(id, "room:created", { room: room.seenBy(id, parlor, true) });
+    if (added.length > 0) parlor.toAll("room:updated:global", { roomId: room.id, updatedBy: user.id, updatedAt });
+  },
+  remove(parlor, room, user, userId) {
+    parlor.endVisits(room.id, userId);
+    room.roles.delete(userId);
+    const removedBy = userId === user.id ? null : user.id;
+    const updatedAt = peopleRoutes.touch(parlor, room);
+    parlor.toRoom(room, "participant:left", { roomId: room.id, userId, removedBy, updatedAt });
+    if (room.owners.length === 0 && room.participants.length > 0) {
+      room.roles.set(room.participants[0], "owner");
+      parlor.toRoom(room, "participant:updated", { roomId: room.id, participant: room.participant(room.participants[0], parlor) });
+    }
+    parlor.toAll("room:updated:global", { roomId: room.id, updatedBy: user.id, updatedAt });
+    parlor.toPerson(userId, "room:removed", { roomId: room.id, removedBy });
+  },
+  setRole(parlor, room, user, userId, role) {
+    if (role === "member" && room.owners.every((id) => id === userId)) throw new Refusal(422, "invalid_field");
+    room.roles.set(userId, role);
+    const updatedAt = peopleRoutes.touch(parlor, room);
+    parlor.toRoom(room, "participant:updated", { roomId: room.id, participant: room.participant(userId, parlor) });
+    parlor.toAll("room:updated:global", { roomId: room.id, updatedBy: user.id, updatedAt });
+  },
+  touch(parlor, room) {
+    room.contentAt = parlor.time();
+    return seconds(room.contentAt);
   },
 };
 
@@ -113,7 +192,11 @@ export const messageRoutes = {
   read(parlor, room, user, { messageIds }) {
     const readAt = parlor.time();
     const fresh = room.messages.filter(({ id, senderId, readBy }) => messageIds.includes(id) && senderId !== user.id && !readBy.some(({ userId }) => userId === user.id));
-    for (const message of fresh) Object.assign(message, { readStatus: true, readBy: [...message.readBy, { userId: user.id, readAt }] });
+    for (const message of fresh) {
+      message.readBy = [...message.readBy, { userId: user.id, readAt }];
+      const readers = room.participants.filter((id) => id !== message.senderId && room.joinedAt.get(id) <= message.createdAt);
+      message.readStatus = readers.every((id) => message.readBy.some(({ userId }) => userId === id));
+    }
     if (fresh.length > 0) {
       parlor.toRoom(room, "messages:read", { roomId: room.id, userId: user.id, messageIds: fresh.map(({ id }) => id), readAt });
       parlor.toPerson(user.id, "room:badges", { roomId: room.id, badges: room.badges(user.id), hasUnread: false });
