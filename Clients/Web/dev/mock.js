@@ -14,12 +14,15 @@ const SAID = ["Tea is ready", "I put the plan on the board, have a look when you
 const count = Number(query.get("rooms") ?? 12);
 const rooms = state === "empty" ? [] : Array.from({ length: count }, (_, index) => {
   const other = others[index % others.length];
+  const isGroup = index % 5 === 4;
+  const people = isGroup ? [me, ...others] : [me, other];
   const name = NAMES[index % NAMES.length];
   const last = SAID[index % SAID.length];
   return {
-    id: `room-${index * 7919}`, name, displayName: name ?? `Ada & ${other.firstName}`, createdBy: index % 3 ? "u0" : other.id, createdAt: ago(60 * 24 * (index + 2)), updatedAt: ago(index * 300 + 2),
+    id: `room-${index * 7919}`, name, kind: isGroup ? "group" : "direct", displayName: name ?? (isGroup ? "Ada & Ben & Chidi +2" : `Ada & ${other.firstName}`), createdBy: index % 3 ? "u0" : other.id, createdAt: ago(60 * 24 * (index + 2)), updatedAt: ago(index * 300 + 2),
     messagesUpdatedAt: ago(index * 240), lastActivityAt: ago(index * 240), lastActivityType: index % 4 ? "message" : "roomUpdate",
-    participants: [me, other].map((person) => ({ userId: person.id, username: person.username, firstName: person.firstName, joinedAt: ago(9999) })),
+    participantCount: people.length,
+    participants: people.map((person) => ({ userId: person.id, username: person.username, firstName: person.firstName, joinedAt: ago(9999), role: person === me ? "owner" : "member" })),
     elementCount: (index * 5) % 17, badges: { messages: [3, 0, 0, 128, 0][index % 5], elements: index % 6 === 2 ? 2 : 0 }, hasUnread: index % 5 === 0 || index % 6 === 2, isNew: index === 3,
     lastMessage: index % 7 === 6 ? null : { id: `l${index}`, senderId: index % 2 ? "u0" : other.id, text: last, createdAt: ago(index * 240) }, present: index === 0 ? [other.id] : null, typing: index === 0 ? [other.id] : [],
   };
@@ -27,12 +30,23 @@ const rooms = state === "empty" ? [] : Array.from({ length: count }, (_, index) 
 
 const failure = { kind: "offline", code: "offline", message: "" };
 const list = new Value({
-  rooms: state === "loading" || state === "failed" ? [] : rooms, order: "activity", people: others.map((person) => ({ ...person, rooms: rooms.filter((room) => room.participants[1].userId === person.id) })).filter((person) => person.rooms.length),
+  rooms: state === "loading" || state === "failed" ? [] : rooms, order: "activity", people: others.map((person) => ({ ...person, rooms: rooms.filter((room) => room.kind === "direct" && room.participants[1].userId === person.id) })).filter((person) => person.rooms.length),
   unreadMessages: rooms.reduce((sum, room) => sum + room.badges.messages, 0), unseenElements: 0, isLoading: state === "loading", isLoaded: state !== "loading" && state !== "failed", failure: state === "failed" ? failure : null,
 });
+function change(id, fields) {
+  const index = rooms.findIndex((room) => room.id === id);
+  rooms[index] = { ...rooms[index], ...fields(rooms[index]) };
+  rooms[index].participantCount = rooms[index].participants.length;
+  list.set({ rooms: [...rooms] });
+}
 Object.assign(list, {
   userId: "u0", get: (id) => rooms.find((room) => room.id === id), setOrder(order) { list.set({ order }); }, async refresh() {},
   async create() { return rooms[0]; },
+  async createGroup() { return rooms[4]; },
+  async addPeople() {},
+  async removePerson(id, userId) { change(id, ({ participants }) => ({ participants: participants.filter((person) => person.userId !== userId) })); },
+  async setRole(id, userId, role) { change(id, ({ participants }) => ({ participants: participants.map((person) => (person.userId === userId ? { ...person, role } : person)) })); },
+  async leaveGroup() {},
   async rename(id, name) { Object.assign(rooms.find((room) => room.id === id), { name: name || null }); list.set({ rooms: [...rooms] }); },
   async markAllRead(id) { Object.assign(rooms.find((room) => room.id === id).badges, { messages: 0 }); list.set({ rooms: rooms.map((room) => ({ ...room })) }); },
   async findPeople(q = "") { return { people: others.filter((person) => person.username.startsWith(q)), next: null }; },
@@ -46,7 +60,7 @@ function open(roomId) {
     const senderId = isOwn ? "u0" : other.userId;
     const createdAt = ago((total - index) * 47);
     const words = SAID[(index * 5) % SAID.length] + (index % 11 === 3 ? " ".concat("and so on ".repeat(20)) : "");
-    return { id: `m${index}`, senderId, text: words, createdAt, isOwn, state: index < total - 2 ? "read" : "sent", failure: null, message: { id: `m${index}`, seq: index + 1, sender: other, readBy: isOwn || index < total - 3 ? [{ userId: "u0" }] : [] } };
+    return { id: `m${index}`, senderId, text: words, createdAt, isOwn, isUnread: !isOwn && index >= total - 3, state: index < total - 2 ? "read" : "sent", failure: null, message: { id: `m${index}`, seq: index + 1, sender: other, readBy: isOwn || index < total - 3 ? [{ userId: "u0" }] : [] } };
   });
   if (items.length > 5) {
     items.push({ id: "f", senderId: "u0", text: "This one did not make it", createdAt: ago(0), isOwn: true, state: "failed", failure: { code: "rate_limited", message: "" }, message: null });

@@ -21,7 +21,7 @@ const newestSeq = (items) => items.findLast((item) => item.message)?.message.seq
  * A room's conversation: its messages in a windowed list, who is typing, and the composer.
  * @param unread returns the number of unread messages. @param isEmpty returns whether the room is known to have none.
  */
-export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty }) {
+export function chatView(parlor, conversation, { nameOf, unread, isEmpty }) {
   const start = h("div", { class: "start" });
   const lines = h("div", { class: "lines" });
   const scroller = h("div", { class: "scroller", role: "feed", tabindex: "0", "aria-label": t("messages"), on: {
@@ -148,7 +148,7 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty }) 
     // Before the view has settled, `settle` goes to an unread message that was there before.
     const isReading = isVerified && (isSettled ? seenTo > 0 : !firstUnreadId);
     if (!isReading || !list.isAtEnd || scroller.clientHeight === 0) return;
-    const first = unseen().find(isUnread);
+    const first = unseen().find((item) => item.isUnread);
     if (first && !list.visible().includes(first)) list.scrollToKey(first.id, gapAbove());
   }
 
@@ -156,10 +156,6 @@ export function chatView(parlor, conversation, { me, nameOf, unread, isEmpty }) 
   function unseen() {
     const { items } = list;
     return items.slice(items.findLastIndex((item) => item.message && item.message.seq <= seenTo) + 1).filter((item) => item.message && !item.isOwn);
-  }
-
-  function isUnread(item) {
-    return !item.isOwn && item.message && !item.message.readBy.some((reader) => reader.userId === me);
   }
 
   /** Returns the distance, in pixels, between the upper edge and a message that the view goes to. */

@@ -1,4 +1,3 @@
-import { personName } from "../parlor/display.js";
 import { language, t } from "./texts.js";
 
 const formats = new Map();
@@ -115,12 +114,4 @@ export function initials(person) {
   const words = (person.firstName || person.username || "?").trim().split(/[\s._-]+/).filter(Boolean);
   const first = (word) => [...word][0] ?? "";
   return ((words.length > 1 ? first(words[0]) + first(words[1]) : first(words[0] ?? "?"))).toLocaleUpperCase(language());
-}
-
-/** Returns the names of a room's people as "A & B", the creator first. */
-export function peopleLine(room) {
-  return [...room.participants]
-    .sort((a, b) => (b.userId === room.createdBy) - (a.userId === room.createdBy))
-    .map(personName)
-    .join(" & ");
 }

@@ -57,12 +57,14 @@ export function notify(parlor) {
       if (document.hidden && unread(room) > 0) show(room);
     }, PAUSE));
   }
-  function show({ id, name, participants, lastMessage, badges }) {
+  function show({ id, kind, name, displayName, participants, lastMessage, badges }) {
     const sender = participants.find(({ userId }) => userId === lastMessage?.senderId);
-    if (!sender || sender.userId === parlor.rooms.userId) return;
+    // Of a large group, the sender may be unknown here.
+    const names = [sender && personName(sender), kind === "group" ? displayName : name].filter(Boolean);
+    if (!lastMessage || names.length === 0 || lastMessage.senderId === parlor.rooms.userId) return;
     try {
       // It replaces an earlier one of the room, also one of another tab.
-      const notice = new Notification(name ? `${personName(sender)} · ${name}` : personName(sender), {
+      const notice = new Notification(names.join(" · "), {
         tag: `parlor/${id}`, icon: new URL("../icon.svg", import.meta.url).href,
         body: badges.messages > 1 ? `${t("unreadMessages", { count: badges.messages })}\n${spoken(lastMessage.text)}` : spoken(lastMessage.text),
       });

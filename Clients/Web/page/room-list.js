@@ -4,8 +4,8 @@ import { t } from "./texts.js";
 import { chosen, keepChoice } from "./choices.js";
 import { failed, outdated } from "./failed.js";
 import { roomMark, personMark, wordmark } from "./marks.js";
-import { folded, relativeTime, explainTimes, shortDate, spoken, peopleLine } from "./format.js";
-import { personName, badgeText } from "../parlor/display.js";
+import { folded, relativeTime, explainTimes, shortDate, spoken } from "./format.js";
+import { badgeText, peopleNames, personName } from "../parlor/display.js";
 import { accountMenu, segments } from "./menu.js";
 import { actionMenu } from "./menu-button.js";
 import { announce } from "./dialog.js";
@@ -103,9 +103,12 @@ export function roomListView(parlor, redraw) {
   /** The rooms that need no announcement, or have had it. Those that are cached were announced when they came. */
   const announced = new Set(rooms.snapshot.rooms.map(({ id }) => id));
   function announceNew(all, isLoaded) {
-    for (const { id, isNew, createdBy, participants, name } of all) {
+    for (const { id, isNew, kind, createdBy, participants, name, displayName } of all) {
       const creator = participants.find(({ userId }) => userId === createdBy);
-      if (isLoaded && isNew && !announced.has(id) && creator) announce(t("addedTo", { name: personName(creator), room: name ?? t("unnamedRoom") }));
+      const isDue = isLoaded && isNew && !announced.has(id);
+      // Who has added the person to a group is unknown here.
+      if (isDue && kind === "group") announce(t("addedToGroup", { room: displayName }));
+      else if (isDue && creator) announce(t("addedTo", { name: personName(creator), room: name ?? t("unnamedRoom") }));
       announced.add(id);
     }
   }
@@ -153,13 +156,13 @@ export function roomListView(parlor, redraw) {
     const part = {
       mark: roomMark(roomId), title: h("div", { class: "title", dir: "auto" }), people: h("div", { class: "people", dir: "auto" }),
       last: h("div", { class: "last", dir: "auto" }), time: h("time"), badge: h("span", { class: "badge" }), news: h("span", { class: "badge quiet" }),
-      elements: h("span"), made: h("span"), kind: h("span"),
+      elements: h("span"), made: h("span", { class: "made" }), kind: h("span"), group: h("span", { hidden: true }),
     };
     const row = h("a", { class: "room-row", href: roomAddress(roomId) },
       part.mark,
       h("div", { class: "pair" }, part.title, h("span", { class: "when" }, part.kind, part.time)),
       h("div", { class: "pair" }, part.last, h("span", { class: "badges" }, part.news, part.badge)),
-      h("div", { class: "facts" }, part.people, part.made, part.elements));
+      h("div", { class: "facts" }, part.group, part.people, part.made, part.elements));
     const item = h("div", { role: "listitem" }, row);
     item.row = row;
     item.parts = part;
@@ -177,10 +180,20 @@ export function roomListView(parlor, redraw) {
     if (item.room !== room || item.unread !== badges.messages || item.news !== badges.elements || item.draft !== draft || item.unsent !== unsent || item.when !== when) {
       Object.assign(item, { room, draft, unsent, when });
       item.unread = badges.messages;
-      const title = room.name ?? t("unnamedRoom");
+      const isGroup = room.kind === "group";
+      const title = isGroup ? room.displayName : room.name ?? t("unnamedRoom");
       text(part.title, title);
       part.title.classList.toggle("unnamed", room.name === null);
-      text(part.people, peopleLine(room));
+      const count = t("peopleCount", { count: room.participantCount });
+      if (isGroup && item.count !== room.participantCount) {
+        item.count = room.participantCount;
+        fill(part.group, icon("people", 14), String(room.participantCount));
+        part.group.title = count;
+      }
+      part.group.hidden = !isGroup;
+      // The title of an unnamed group has the names.
+      part.people.hidden = isGroup && room.name === null;
+      text(part.people, part.people.hidden ? "" : peopleNames(room));
       const typists = room.typing;
       part.last.classList.toggle("is-typing", typists.length > 0);
       part.last.classList.toggle("is-draft", !typists.length && Boolean(draft));
@@ -207,7 +220,7 @@ export function roomListView(parlor, redraw) {
       text(part.made, t("created", { date: shortDate(room.createdAt) }));
       part.made.dataset.time = room.createdAt;
       row.setAttribute("aria-label", [
-        room.isNew && t("newMark"), title, part.people.textContent,
+        room.isNew && t("newMark"), title, isGroup && `${t("group")}, ${count}`, part.people.textContent,
         badges.messages > 0 && t("unreadMessages", { count: badges.messages }),
         badges.elements > 0 && t("newElements", { count: badges.elements }),
         isVisited && t("someoneHere"), spoken(part.last.textContent), when, t("elementCount", { count: room.elementCount }), part.made.textContent,
@@ -227,7 +240,10 @@ export function roomListView(parlor, redraw) {
     if (draft) return t("draft", { text: draft });
     if (unsent !== null) return t("youSaid", { text: unsent });
     if (!last) return t("noMessagesYet");
-    return last.senderId === me ? t("youSaid", { text: last.text }) : last.text;
+    if (last.senderId === me) return t("youSaid", { text: last.text });
+    // Of a large group, the sender may be unknown here.
+    const sender = room.kind === "group" && room.participants.find(({ userId }) => userId === last.senderId);
+    return sender ? t("saidNew", { name: personName(sender), text: last.text }) : last.text;
   }
   function typingText(room) {
     if (room.typing.length > 1) return t("typingMany");

@@ -2,11 +2,12 @@ import { h, fill, text, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { roomMark } from "./marks.js";
-import { exactTime, shortDate, peopleLine } from "./format.js";
-import { personName } from "../parlor/display.js";
+import { exactTime, shortDate } from "./format.js";
+import { peopleNames, personName } from "../parlor/display.js";
 import { chatView } from "./chat.js";
 import { boardView } from "./board.js";
-import { toast } from "./dialog.js";
+import { announce, closeDialogs, toast } from "./dialog.js";
+import { showPeople } from "./group-people.js";
 import { roomTabs } from "./room-tabs.js";
 import { goTo } from "./route.js";
 
@@ -28,9 +29,10 @@ export function roomView(parlor, roomId, onNews) {
   const made = h("time", { class: "made" });
   sub.append(people, presence, made);
   const mark = roomMark(roomId);
+  const members = h("button", { class: "icon-button", type: "button", hidden: true, on: { click: () => showPeople(parlor, roomId) } }, icon("people", 22));
   const head = h("header", { class: "room-head" },
     h("button", { class: "icon-button back", type: "button", "aria-label": t("backToRooms"), on: { click: () => goTo(null) } }, icon("back")),
-    mark, h("div", { class: "titles" }, title, sub));
+    mark, h("div", { class: "titles" }, title, sub), members);
 
   const nameOf = (userId) => {
     const person = room()?.participants.find((participant) => participant.userId === userId);
@@ -38,7 +40,7 @@ export function roomView(parlor, roomId, onNews) {
   };
   const unread = () => room()?.badges.messages ?? 0;
   const chat = chatView(parlor, opened.conversation, {
-    me, nameOf, unread, isEmpty: () => room()?.lastMessage === null && !room().messagesUpdatedAt,
+    nameOf, unread, isEmpty: () => room()?.lastMessage === null && !room().messagesUpdatedAt,
   });
   const board = boardView(opened.board, {
     drafts: parlor.drafts,
@@ -70,10 +72,12 @@ export function roomView(parlor, roomId, onNews) {
 
   let isRenaming = false;
   let titled = null;
+  /** The room as it was last drawn. A room that is gone is unknown. */
+  let last = null;
   function draw() {
     const current = room();
-    const isGone = opened.conversation.snapshot.isGone;
-    if (isGone) return drawGone();
+    const { isGone, removedBy } = opened.conversation.snapshot;
+    if (isGone) return drawGone(removedBy);
     if (!current) {
       if (!isRenaming && titled !== "…") {
         titled = "…";
@@ -81,15 +85,21 @@ export function roomView(parlor, roomId, onNews) {
       }
       return;
     }
+    last = current;
     tabs.draw();
     if (!isRenaming) drawTitle(current);
-    text(people, peopleLine(current));
+    const isGroup = current.kind === "group";
+    text(people, peopleNames(current));
+    members.hidden = !isGroup;
+    members.title = t("peopleCount", { count: current.participantCount });
+    members.setAttribute("aria-label", `${t("peopleOfGroup")}: ${members.title}`);
     const others = current.participants.filter((person) => person.userId !== me);
-    const present = others.find(({ userId }) => current.present?.includes(userId));
-    presence.classList.toggle("is-here", Boolean(present));
+    const present = others.filter(({ userId }) => current.present?.includes(userId));
+    presence.classList.toggle("is-here", present.length > 0);
     presence.hidden = others.length === 0 || current.present === null;
-    if (!presence.hidden) drawPresence(t(present ? "here" : "notHere", { name: "\n" }).split("\n"), personName(present ?? others[0]));
-    mark.classList.toggle("is-active", Boolean(present));
+    if (isGroup && present.length !== 1) drawPresence([present.length > 0 ? t("hereCount", { count: present.length }) : t("nobodyHere"), ""], "");
+    else if (!presence.hidden) drawPresence(t(present.length > 0 ? "here" : "notHere", { name: "\n" }).split("\n"), personName(present[0] ?? others[0]));
+    mark.classList.toggle("is-active", present.length > 0);
     made.dateTime = current.createdAt;
     made.title = exactTime(current.createdAt);
     text(made, t("created", { date: shortDate(current.createdAt) }));
@@ -146,11 +156,21 @@ export function roomView(parlor, roomId, onNews) {
   }
 
   let isGoneShown = false;
-  function drawGone() {
+  function drawGone(removedBy) {
     if (isGoneShown) return;
     isGoneShown = true;
-    fill(element, h("div", { class: "empty" }, roomMark(roomId), h("h2", {}, t("roomGone")), h("p", {}, t("roomGoneLead")),
-      h("button", { class: "button", type: "button", on: { click: () => goTo(null) } }, t("backToRooms"))));
+    closeDialogs();
+    const by = last?.participants.find(({ userId }) => userId === removedBy);
+    const name = last?.displayName ?? t("unnamedRoom");
+    const heading = removedBy === null ? t("roomGone")
+      : removedBy === me ? t("leftGroup", { room: name })
+      : by ? t("removedBy", { name: personName(by), room: name }) : t("removed", { room: name });
+    const hadFocus = element.contains(document.activeElement) || document.activeElement === document.body;
+    const back = h("button", { class: "button", type: "button", on: { click: () => goTo(null) } }, t("backToRooms"));
+    fill(element, h("div", { class: "empty" }, roomMark(roomId), h("h2", { dir: "auto" }, heading), h("p", {}, t(removedBy === null ? "roomGoneLead" : "removedLead")), back));
+    if (removedBy === null) return;
+    announce(heading);
+    if (hadFocus) back.focus();
   }
 
   const later = onceAFrame(draw);

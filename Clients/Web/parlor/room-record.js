@@ -41,7 +41,7 @@ export function hasAllPeople({ participants, participantCount }) {
   return participants.length >= participantCount;
 }
 
-/** Changes the people of a room, all of whom are known, and with them the name of one that has no other. */
+/** Changes the people of a room, if all are known, and with them the displayed name of one without a name. */
 export function takePeople(record, participants) {
   record.room = { ...record.room, participants, participantCount: participants.length };
   takeName(record, record.room.name);

@@ -140,7 +140,7 @@ export class RoomStore {
     return record;
   }
 
-  /** Keeps the known people whom a list leaves out. If they cannot be the same ones any more, the room is fetched. */
+  /** Keeps the known people that a list leaves out. If they cannot be the same ones any more, the room is fetched. */
   #keepPeople(record, known) {
     const { room } = record;
     if (hasAllPeople(room) || !hasAllPeople(known)) return;

@@ -486,7 +486,7 @@ function keepIfSame(known, room) {
 }
 
 /**
- * Returns the people with whom the person shares direct rooms. The person with the latest activity comes first. Each
+ * Returns the other people in the direct rooms. The person with the latest activity comes first. Each
  * has these rooms, sorted by `updatedAt`, latest first.
  */
 function byPerson(rooms, userId) {

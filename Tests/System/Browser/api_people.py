@@ -44,6 +44,24 @@ class Person:
         body = {"otherUserId": other.id} | ({"name": name} if name else {})
         return self._ask("POST", "/api/rooms", body)["id"]
 
+    def group_with(self, *others: "Person", name: str | None = None) -> str:
+        body = {"participantIds": [other.id for other in others]} | ({"name": name} if name else {})
+        return self._ask("POST", "/api/rooms", body)["id"]
+
+    def add(self, room: str, *others: "Person"):
+        self._ask("POST", f"/api/rooms/{room}/participants", {"userIds": [other.id for other in others]})
+
+    def remove(self, room: str, other: "Person"):
+        self._ask("DELETE", f"/api/rooms/{room}/participants/{other.id}")
+
+    def set_role(self, room: str, other: "Person", role: str):
+        self._ask("PUT", f"/api/rooms/{room}/participants/{other.id}/role", {"role": role})
+
+    def roles(self, room: str) -> dict[str, str]:
+        """Returns the role of each person in a room, by first name."""
+        people = self._ask("GET", f"/api/rooms/{room}/participants?limit=200")
+        return {person["firstName"]: person["role"] for person in people}
+
     def sees(self, other: "Person", room: str) -> bool:
         """Returns whether the other person has the room open."""
         people = self._ask("GET", f"/api/rooms/{room}")["participants"]

@@ -49,10 +49,13 @@ return found;
 
 @pytest.fixture
 def long_names(parlor):
-    """Two people with the longest names, and their room with one."""
+    """Two people with the longest names, their room with one, and their groups with a third."""
     ada, ben = Person(parlor.address, "Ada" + "a" * 97), Person(parlor.address, "Ben" + "n" * 97)
     room = ada.room_with(ben, "Kitchen" + "n" * 93)
     ada.room_with(ben)
+    cleo = Person(parlor.address, "Cleo" + "o" * 96)
+    for name in ("Greenhouse" + "e" * 90, None):
+        ben.send(ada.group_with(ben, cleo, name=name), "hello " + "o" * 200)
     ben.send(room, "hello " + "o" * 200, "https://example.org/" + "x" * 300)
     ada.put(room, "a note")
     ada.sign_in(device="device" * 30)
@@ -71,6 +74,17 @@ def screens(window, language: str):
     window.shows(".side-head .primary").click()
     window.shows("dialog .person-row")
     yield "somebody for a room"
+    window.shows("dialog .segments button", {"en": "Group", "de": "Gruppe"}[language]).click()
+    for row in window.until(lambda: window.all("dialog .tick"), "boxes")[:2]:
+        row.click()
+    window.shows("dialog .chip")
+    yield "people for a group"
+    window.shows("dialog .dialog-foot .primary").click()
+    window.shows("dialog form input")
+    yield "new group"
+    window.shows("dialog .dialog-foot .button").click()
+    window.shows("dialog .segments button", {"en": "One person", "de": "Eine Person"}[language]).click()
+    window.lacks("dialog .tick")
     window.shows("dialog .person-row").click()
     window.shows("dialog form input")
     yield "new room"
@@ -83,6 +97,20 @@ def screens(window, language: str):
     window.shows(".name-form")
     yield "renaming"
     window.press(Keys.ESCAPE)
+    window.run("location.hash = '#/'")
+    window.row("Greenhouse").click()
+    window.shows(".bubble")
+    yield "group"
+    window.shows(".room-head > .icon-button:not(.back)").click()
+    window.shows(".group-people li")
+    yield "people of a group"
+    window.shows(".group-people .icon-button").click()
+    window.shows(".group-people :popover-open button")
+    yield "menu of a person"
+    window.press(Keys.ESCAPE)
+    window.lacks(".group-people :popover-open")
+    window.press(Keys.ESCAPE)
+    window.lacks("dialog")
     window.run("location.hash = '#/'")
     window.shows(".side-head")
 
