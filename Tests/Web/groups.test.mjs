@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { CHAOS } from "./support/network.mjs";
 import { caughtUp, pair, states, texts } from "./support/pair.mjs";
 
+const SEEDS = Number(process.env.WEB_SEEDS ?? 40);
+
 /** Ada and bob with a device each, and a group of ada's with bob and carol. */
-async function group({ more = 0, name } = {}) {
-  const world = await pair();
+async function group({ more = 0, name, seed } = {}) {
+  const world = await pair({ seed });
   const { server, clock, a, b } = world;
   const carol = server.addPerson("carol");
   const others = Array.from({ length: more }, (_, index) => server.addPerson(`person-${index}`));
@@ -263,6 +266,26 @@ test("what was sent before a person came needs no reading, and has no line of ne
   assert.equal(conversation.snapshot.items.find((item) => item.id === conversation.snapshot.firstUnreadId).text, "new");
 });
 
+test("a message that the person has read is not unread, also if more have read it than the server names", async () => {
+  const { server, clock, network, a, b, id, as } = await group({ more: 25 });
+  const others = server.rooms.get(id).participants.map((userId) => server.people.get(userId)).filter(({ username }) => username.startsWith("person"));
+  const write = (text) => as(a.user, "POST", "/messages", { text, tempId: text }).body.data.id;
+  const [first, second] = ["first", "second"].map(write);
+  for (const user of others) as(user, "POST", "/messages/read", { messageIds: [first, second] });
+  as(b.user, "POST", "/messages/read", { messageIds: [first] });
+  const again = await network.device(b.user);
+  await caughtUp(clock, again);
+  const { conversation } = again.parlor.open(id);
+  await clock.until("it is loaded", () => conversation.snapshot.isVerified && again.parlor.rooms.get(id));
+  const { items, firstUnreadId } = conversation.snapshot;
+  assert.deepEqual(items.map(({ text, isUnread }) => [text, isUnread]), [["first", false], ["second", true]]);
+  assert.equal(firstUnreadId, items[1].id);
+  conversation.noteVisible(items.map((item) => item.id), true);
+  await clock.advance(3_000);
+  assert.deepEqual(conversation.snapshot.items.map(({ isUnread }) => isUnread), [false, false]);
+  assert.equal(again.parlor.rooms.get(id).badges.messages, 0);
+});
+
 test("a message is read once all have read it who were there when it was sent", async () => {
   const { server, clock, a, b, id, carol, as } = await group();
   const { conversation } = a.parlor.open(id);
@@ -285,3 +308,60 @@ test("a message is read once all have read it who were there when it was sent", 
   await read(carol);
   assert.deepEqual(states(conversation), ["read", "sent"], "dan was there");
 });
+
+/** People come and go, on wires that lose, double and drop; then the wires are good again. */
+for (let seed = 1; seed <= SEEDS; seed += 1) {
+  test(`seed ${seed}: everybody sees the groups and the people that the server has`, async () => {
+    const { network, clock, server, a, b, id, carol } = await group({ seed, more: seed % 3 === 0 ? 12 : 0 });
+    const c = await network.device(carol);
+    const devices = [a, b, c];
+    const pick = (values) => values[Math.floor(network.random() * values.length)];
+    const room = server.rooms.get(id);
+    const open = new Map();
+    for (const { wires } of devices) wires.chaos = CHAOS;
+    for (let step = 0; step < 60 && room.participants.length > 0; step += 1) {
+      const device = pick(devices);
+      const { parlor, wires, user } = device;
+      const someone = pick([...server.people.keys()]);
+      const owner = server.people.get(pick(room.owners));
+      const call = (method, path, body) => server.answer(method, `/rooms/${id}/participants${path}`, body, server.openSession(owner).token);
+      const roll = network.random();
+      if (roll < 0.2) call("POST", "", { userIds: [someone] });
+      else if (roll < 0.35 && room.participants.length > 1) call("DELETE", `/${someone}`);
+      else if (roll < 0.45) call("PUT", `/${someone}/role`, { role: pick(["owner", "member"]) });
+      else if (roll < 0.5) parlor.rooms.addPeople(id, [someone]).catch(() => {});
+      else if (roll < 0.55 && room.participants.length > 1) parlor.rooms.removePerson(id, someone).catch(() => {});
+      else if (roll < 0.58 && room.participants.length > 1) parlor.rooms.leaveGroup(id).catch(() => {});
+      else if (roll < 0.8) {
+        open.get(device)?.close();
+        open.delete(device);
+        if (roll < 0.7) open.set(device, parlor.open(id));
+      } else if (roll < 0.9) open.get(device)?.conversation.send(`${user.username} ${step}`);
+      else if (roll < 0.92) parlor.rooms.refresh();
+      else if (roll < 0.94) wires.dropAll();
+      else if (roll < 0.96) wires.cut();
+      else Object.assign(wires, { isOffline: false });
+      await clock.advance(Math.floor(network.random() * 400));
+    }
+    for (const { wires } of devices) Object.assign(wires, { chaos: null, isOffline: false });
+    for (const { parlor } of devices) parlor.wake();
+    await caughtUp(clock, ...devices);
+    await clock.advance(60_000);
+    for (const device of devices) {
+      const { parlor, user } = device;
+      const shown = parlor.rooms.get(id);
+      const { conversation } = open.get(device) ?? {};
+      assert.equal(Boolean(shown), room.roles.has(user.id), user.username);
+      if (!shown) assert.equal(parlor.unsent.snapshot.waiting, 0);
+      if (!shown) continue;
+      const truth = room.seenBy(user.id, server);
+      for (const field of ["displayName", "participantCount"]) assert.equal(shown[field], truth[field], field);
+      const people = truth.participants.map(({ isPresent, ...person }) => person);
+      if (shown.participants.length === people.length) assert.deepEqual(shown.participants, people);
+      else assert.ok(people.length > 10 && shown.participants.length >= 10, "the first ones of many");
+      if (!conversation || conversation.snapshot.isGone) continue;
+      // Of what was sent in between, the server may have refused some.
+      assert.deepEqual(conversation.snapshot.items.filter(({ message }) => message).map(({ text }) => text), room.messages.map(({ text }) => text));
+    }
+  });
+}

@@ -17,7 +17,7 @@ const newest = (...all) => ({ items: all.map((seq) => message(seq)), next: null 
 
 test("a deleted message comes back neither with a late event nor with an older page", () => {
   const store = new MessageStore("ada");
-  store.setParticipants([{ userId: "ada" }, { userId: "bob" }]);
+  store.setRoom({ participants: [{ userId: "ada" }, { userId: "bob" }] });
   store.delete("m0002");
   store.insert(message(2));
   store.merge(newest(1, 2, 3), { newest: true });
@@ -29,7 +29,7 @@ test("a deleted message comes back neither with a late event nor with an older p
 
 test("before a page is loaded, there is what comes before the cached messages", () => {
   const store = new MessageStore("ada");
-  store.setParticipants([{ userId: "ada" }, { userId: "bob" }]);
+  store.setRoom({ participants: [{ userId: "ada" }, { userId: "bob" }] });
   assert.equal(store.hasOlder, false);
   store.showCached([message(5), message(6)]);
   assert.equal(store.hasOlder, true);
@@ -45,7 +45,7 @@ test("whatever the order of events and pages, the messages come out the same", (
   for (let seed = 1; seed <= 200; seed += 1) {
     const random = seeded(seed);
     const store = new MessageStore("ada");
-    store.setParticipants([{ userId: "ada" }, { userId: "bob" }]);
+    store.setRoom({ participants: [{ userId: "ada" }, { userId: "bob" }] });
     const events = [];
     for (let seq = 1; seq <= 20; seq += 1) events.push(() => store.insert(message(seq)), () => store.insert(message(seq)));
     for (const seq of [4, 11, 20]) events.push(() => store.delete(message(seq).id));

@@ -118,7 +118,7 @@ function houseView(parlor, redraw) {
     room?.end();
     fill(stage);
     house.dataset.pane = roomId ? "room" : "list";
-    room = roomId ? roomView(parlor, roomId, onNews) : noRoomView();
+    room = roomId ? roomView(parlor, roomId, { onNews, onReturn }) : noRoomView();
     stage.append(room.element);
     room.begin?.();
     list.select(roomId);
@@ -136,6 +136,10 @@ function houseView(parlor, redraw) {
   const onNews = () => {
     update();
     list.drawSoon();
+  };
+  const onReturn = () => {
+    shown = undefined;
+    show();
   };
   const ends = [parlor.rooms.subscribe(update), followBoardNews(onNews), notify(parlor)];
   const onKey = (event) => {

@@ -16,9 +16,10 @@ const TABBED = matchMedia("(max-width: 73.6875em)");
 
 /**
  * One open room: its name and people above the conversation and the board.
- * @param onNews runs when the badge of its board has changed.
+ * @param onNews runs when the badge of its board has changed. @param onReturn runs when a room that was gone is the
+ * person's again.
  */
-export function roomView(parlor, roomId, onNews) {
+export function roomView(parlor, roomId, { onNews, onReturn }) {
   const opened = parlor.open(roomId);
   const me = parlor.rooms.userId;
   const room = () => parlor.rooms?.get(roomId);
@@ -77,6 +78,7 @@ export function roomView(parlor, roomId, onNews) {
   function draw() {
     const current = room();
     const { isGone, removedBy } = opened.conversation.snapshot;
+    if (isGone && current) return onReturn();
     if (isGone) return drawGone(removedBy);
     if (!current) {
       if (!isRenaming && titled !== "…") {

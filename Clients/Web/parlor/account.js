@@ -6,7 +6,6 @@ import { Drafts } from "./drafts.js";
 import { sendMessage } from "./message-sending.js";
 import { Outbox } from "./outbox.js";
 import { ReadReceipts } from "./read-receipts.js";
-import { hasAllPeople } from "./room-record.js";
 import { Rooms } from "./rooms.js";
 import { Server } from "./server.js";
 import { RoomsSocket } from "./socket.js";
@@ -151,7 +150,7 @@ export class Account {
         screens: 0,
       };
       this.#open.set(roomId, room);
-      this.#followPeople(roomId, room.conversation);
+      this.#followRoom(roomId, room);
     }
     room.screens += 1;
     if (room.screens === 1 && !this.#isEnded) {
@@ -178,19 +177,21 @@ export class Account {
   }
 
   /**
-   * Passes a room's people to its conversation while it is open. They may change, and a room that is opened by its
-   * address may not be loaded yet.
+   * Passes a room to its conversation while it is open. Its people may change, and a room that is opened by its address
+   * may not be loaded yet, or not be the person's yet.
    */
-  #followPeople(roomId, conversation) {
-    let people = null;
+  #followRoom(roomId, opened) {
+    let known = "";
     const take = () => {
       const room = this.rooms.get(roomId);
-      if (!room || room.participants === people) return;
-      people = room.participants;
-      conversation.setParticipants(people, hasAllPeople(room));
+      const sign = room && JSON.stringify([room.participants, room.firstUnreadSeq]);
+      if (!room || sign === known) return;
+      known = sign;
+      opened.conversation.setRoom(room);
+      for (const part of [opened.conversation, opened.board]) if (part.snapshot.failure?.is("room_not_found")) part.refresh();
     };
     take();
-    const unsubscribe = this.rooms.subscribe(() => (this.#open.get(roomId)?.conversation === conversation ? take() : unsubscribe()));
+    const unsubscribe = this.rooms.subscribe(() => (this.#open.get(roomId) === opened ? take() : unsubscribe()));
   }
 
   #close(roomId, room) {

@@ -154,8 +154,8 @@ export class Conversation extends Observable {
 
   // Called by the account, not by screens
 
-  setParticipants(participants, areAll) {
-    this.#store.setParticipants(participants, areAll);
+  setRoom(room) {
+    this.#store.setRoom(room);
     this.#changed();
   }
 

@@ -1,8 +1,5 @@
-/**
- * Returns the item of a conversation for a message that the server has.
- * @param joinedAt when the person came into the room, in milliseconds.
- */
-export function messageItem(message, ownId, joinedAt) {
+/** Returns the item of a conversation for a message that the server has. */
+export function messageItem(message, ownId, isUnread) {
   const isOwn = message.senderId === ownId;
   return Object.freeze({
     id: isOwn ? message.tempId ?? message.id : message.id,
@@ -10,20 +7,16 @@ export function messageItem(message, ownId, joinedAt) {
     text: message.text,
     createdAt: message.createdAt,
     isOwn,
-    isUnread: isUnread(message, ownId, joinedAt),
+    isUnread,
     state: message.readStatus ? "read" : "sent",
     failure: null,
     message: Object.freeze(message),
   });
 }
 
-/** Returns whether a message is by somebody else, and was sent since the person came. Earlier ones need no reading. */
-export function isToRead(message, ownId, joinedAt) {
-  return message.senderId !== ownId && Date.parse(message.createdAt) >= joinedAt;
-}
-
-export function isUnread(message, ownId, joinedAt = -Infinity) {
-  return isToRead(message, ownId, joinedAt) && !message.readBy.some(({ userId }) => userId === ownId);
+/** Returns whether a message is by somebody else, and its readers do not name the person. */
+export function isUnread(message, ownId) {
+  return message.senderId !== ownId && !message.readBy.some(({ userId }) => userId === ownId);
 }
 
 /** Returns the item of a conversation for a message in the outbox. */

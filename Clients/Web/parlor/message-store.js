@@ -1,5 +1,6 @@
-import { isToRead, isUnread, messageItem } from "./message-item.js";
+import { isUnread, messageItem } from "./message-item.js";
 import { RecentValues } from "./recent.js";
+import { hasAllPeople } from "./room-record.js";
 import { SeqRanges } from "./seq-ranges.js";
 
 /** The number of deleted ids and early receipts to remember: enough for the requests that are in progress. */
@@ -17,6 +18,7 @@ export class MessageStore {
   /** Who has to read what was sent since they came, as `{ userId, joinedAt }`; empty until all are known. */
   #readers = [];
   #joinedAt = -Infinity;
+  #firstUnreadSeq = null;
   /** The messages by `seq`, ascending. */
   #items = [];
   #seqs = new Map();
@@ -71,25 +73,26 @@ export class MessageStore {
   }
 
   /**
-   * Sets the people of the room. A message counts as read once all who were there when it was sent have read it. Until
-   * all are known, only the server's value counts.
+   * Sets the room, as the server had it last. A message counts as read once all who were there when it was sent have
+   * read it. Until all people are known, only the server's value counts.
    */
-  setParticipants(participants, areAll = true) {
+  setRoom({ participants, participantCount = 0, firstUnreadSeq = null }) {
     const people = participants.map(({ userId, joinedAt }) => ({ userId, joinedAt: joinedAt ? Date.parse(joinedAt) : -Infinity }));
-    const readers = areAll ? people : [];
-    const joinedAt = people.find(({ userId }) => userId === this.#ownId)?.joinedAt ?? -Infinity;
-    if (joinedAt === this.#joinedAt && JSON.stringify(readers) === JSON.stringify(this.#readers)) return;
-    this.#readers = readers;
-    this.#joinedAt = joinedAt;
+    this.#readers = hasAllPeople({ participants, participantCount }) ? people : [];
+    this.#joinedAt = people.find(({ userId }) => userId === this.#ownId)?.joinedAt ?? -Infinity;
+    this.#firstUnreadSeq = firstUnreadSeq;
     for (const { message } of [...this.#items]) this.#put(message);
   }
 
-  isToRead(message) {
-    return isToRead(message, this.#ownId, this.#joinedAt);
+  /** Returns whether a message is somebody else's, and was sent since the person came. Earlier ones need no reading. */
+  isToRead({ senderId, createdAt }) {
+    return senderId !== this.#ownId && Date.parse(createdAt) >= this.#joinedAt;
   }
 
   isUnread(message) {
-    return isUnread(message, this.#ownId, this.#joinedAt);
+    if (!isUnread(message, this.#ownId) || !this.isToRead(message)) return false;
+    // Of many readers, the message names only the first ones. The person may be one of the others.
+    return !(message.readCount > message.readBy.length) || message.seq >= (this.#firstUnreadSeq ?? Infinity);
   }
 
   newest(count) {
@@ -216,7 +219,7 @@ export class MessageStore {
       message = withReceipts(message, early, this.#readers);
     }
     if (known) this.#forget(known.message);
-    this.#items.splice(index, known ? 1 : 0, messageItem(message, this.#ownId, this.#joinedAt));
+    this.#items.splice(index, known ? 1 : 0, messageItem(message, this.#ownId, this.isUnread(message)));
     this.#seqs.set(message.id, message.seq);
     if (message.senderId === this.#ownId && message.tempId !== null) this.#tempIds.add(message.tempId);
     this.version += 1;

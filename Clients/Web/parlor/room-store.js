@@ -110,13 +110,15 @@ export class RoomStore {
   }
 
   /**
-   * Compares a room's people with the answer to joining it. An event may be newer than that, so other people are not
-   * taken from it: the room is fetched.
+   * Notes the answer to joining a room. An event may be newer than that, so other people are not taken from it: the room
+   * is fetched.
    */
-  comparePeople({ id, participants }) {
-    const known = this.records.get(id)?.room.participants;
+  noteJoined({ id, participants, firstUnreadSeq }) {
+    const record = this.records.get(id);
+    if (!record) return;
+    record.room = { ...record.room, firstUnreadSeq };
     const sign = (people) => JSON.stringify(people.map(({ userId, role, username, firstName }) => [userId, role, username, firstName]));
-    if (known && sign(known) !== sign(participants)) this.need(id, "answer");
+    if (sign(record.room.participants) !== sign(participants)) this.need(id, "answer");
   }
 
   #take(answer, load, isOvertaken, missingFields) {
@@ -124,7 +126,7 @@ export class RoomStore {
     this.needs.delete(answer.id);
     const record = roomRecord(answer);
     const known = this.records.get(answer.id);
-    if (known) this.#keepPeople(record, known.room);
+    if (known) this.#keepPeople(record, known);
     if (!known || !(isOvertaken || missingFields.size > 0)) return record;
     if ((this.#said.get(answer.id) ?? -1) > load) {
       const { name, displayName, participants, participantCount } = known.room;
@@ -140,15 +142,17 @@ export class RoomStore {
     return record;
   }
 
-  /** Keeps the known people that a list leaves out. If they cannot be the same ones any more, the room is fetched. */
+  /** Keeps the known people that a list leaves out. If they may not be the same ones any more, the room is fetched. */
   #keepPeople(record, known) {
     const { room } = record;
-    if (hasAllPeople(room) || !hasAllPeople(known)) return;
+    if (hasAllPeople(room) || !hasAllPeople(known.room)) return;
     const listed = new Map(room.participants.map((person) => [person.userId, person]));
-    const participants = known.participants.map((person) => listed.get(person.userId) ?? person);
-    const isSame = known.participantCount === room.participantCount && room.participants.every((person) => participants.includes(person));
+    const participants = known.room.participants.map((person) => listed.get(person.userId) ?? person);
+    // After the first people, a list has the person.
+    const isThere = (person, index) => person === participants[index] || (index === room.participants.length - 1 && participants.includes(person));
+    const isSame = known.room.participantCount === room.participantCount && room.participants.every(isThere);
     if (isSame) record.room = { ...room, participants };
-    else this.need(record.id, "answer");
+    if (!isSame || inSeconds(known.contentAt) !== inSeconds(record.contentAt)) this.need(record.id, "answer");
   }
 
   // Events
@@ -229,6 +233,10 @@ export class RoomStore {
     }
     return newest === -Infinity ? second : Math.min(newest + 0.5, second + 999.5);
   }
+}
+
+function inSeconds(milliseconds) {
+  return Math.floor(milliseconds / 1_000);
 }
 
 /** The change that each event makes to a room. `this` is the store. */

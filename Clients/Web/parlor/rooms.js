@@ -257,7 +257,7 @@ export class Rooms extends Observable {
     for (const { userId, isPresent } of participants) {
       if (!this.#presence.get(id)?.has(userId)) this.#notePresence(id, userId, isPresent);
     }
-    this.#store.comparePeople(room);
+    this.#store.noteJoined(room);
     this.#fetching.fetchNeeded();
     this.#show();
   }

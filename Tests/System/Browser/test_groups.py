@@ -176,9 +176,22 @@ def test_whoever_is_removed_while_the_room_is_open_is_shown_why_it_closes(people
     window.until(lambda: window.focused()["name"] == "Back to rooms", "the focus")
     window.press(Keys.ENTER)
     window.shows(".empty h1", "Pick a room")
-    ada.add(room, ben)
-    window.row("Garden club").click()
+
+
+def test_a_room_that_is_ones_own_again_opens_where_its_end_was_shown(people, open_window):
+    ada, ben, *_ = people
+    room = ada.group_with(ben, name="Garden club")
+    ben.send(room, "hello")
+    window = open_window()
+    window.enter(ben, room)
     window.shows(".bubble", "hello")
+    ada.remove(room, ben)
+    window.shows(".empty h2", "Ada has removed you from Garden club")
+    ada.add(room, ben)
+    window.shows(".bubble", "hello")
+    window.write("back again")
+    window.wait_until_sent()
+    window.row("Garden club")
 
 
 def test_a_room_without_a_connection_says_who_has_removed_one_when_there_is_one(people, open_window):

@@ -5,9 +5,12 @@ import { ScriptedParlor } from "./scripted-parlor.mjs";
 
 /**
  * Events that never come late, because nothing in them says which of two is newer. The gateway sends those of presence
- * and typing in order on each socket (`LaggingClients`).
+ * and typing in order on each socket (`LaggingClients`), and those of people in the order of the log.
  */
-const PROMPT = new Set(["sync:done", "room:presence", "message:typing", "room:cleared", "room:cleared:global"]);
+const PROMPT = new Set([
+  "sync:done", "room:presence", "message:typing", "room:cleared", "room:cleared:global", "room:created", "room:removed",
+  "participant:joined", "participant:left", "participant:updated",
+]);
 
 /** Probabilities of what happens to one packet or request. */
 export const CHAOS = { lostRequest: 0.05, lostAnswer: 0.05, late: 0.1, doubled: 0.1, drop: 0.02, latency: 60 };

@@ -122,7 +122,7 @@ export class Replay {
   #enter() {
     this.#isEntered = true;
     this.#conversation = new Conversation("room", this.#backing, { isAway: !this.#isConnected });
-    this.#conversation.setParticipants([{ userId: "me" }, { userId: "ann" }]);
+    this.#conversation.setRoom({ participants: [{ userId: "me" }, { userId: "ann" }] });
     this.#conversation.enter();
   }
 

@@ -8,6 +8,9 @@ export class Refusal extends Error {
 
 const seconds = (time) => time.replace(/\.\d+Z$/, "Z");
 
+/** A message with the first 20 of its readers. */
+const listed = (message) => ({ ...message, readCount: message.readBy.length, readBy: message.readBy.slice(0, 20) });
+
 /** One room's state, and how a person sees it. */
 export class ScriptedRoom {
   messages = [];
@@ -47,10 +50,13 @@ export class ScriptedRoom {
     return { userId, username, firstName, joinedAt: seconds(this.joinedAt.get(userId)), role: this.roles.get(userId) };
   }
 
-  badges(userId) {
-    const unread = this.messages.filter(({ senderId, createdAt, readBy }) =>
+  unread(userId) {
+    return this.messages.filter(({ senderId, createdAt, readBy }) =>
       senderId !== userId && createdAt >= this.joinedAt.get(userId) && !readBy.some((reader) => reader.userId === userId));
-    return { messages: unread.length, elements: this.unseen.get(userId)?.size ?? 0 };
+  }
+
+  badges(userId) {
+    return { messages: this.unread(userId).length, elements: this.unseen.get(userId)?.size ?? 0 };
   }
 
   /** @param isListed whether of more than ten people only the first ten and the person are shown. */
@@ -65,7 +71,7 @@ export class ScriptedRoom {
       id: this.id, kind: this.kind, name: this.name, displayName: this.name ?? names, createdBy: this.createdBy,
       createdAt: seconds(this.createdAt), updatedAt: seconds(this.contentAt), messagesUpdatedAt: this.messagesAt && seconds(this.messagesAt),
       lastActivityAt: isMessage ? this.messagesAt : this.contentAt, lastActivityType: isMessage ? "message" : "roomUpdate",
-      isActive: people.some((id) => parlor.isPresent(this.id, id)), participantCount: people.length,
+      isActive: people.some((id) => parlor.isPresent(this.id, id)), participantCount: people.length, firstUnreadSeq: this.unread(userId)[0]?.seq ?? null,
       participants: listed.map((id) => ({ ...this.participant(id, parlor), isPresent: parlor.isPresent(this.id, id) })),
       elementCount: this.elements.size, badges, hasUnread: badges.messages + badges.elements > 0,
       lastMessage: last ? { id: last.id, senderId: last.senderId, text: last.text, createdAt: last.createdAt } : null,
@@ -150,10 +156,10 @@ export const messageRoutes = {
     const [before, after, limit] = ["before", "after", "limit"].map((name) => (query.has(name) ? Number(query.get(name)) : undefined));
     if (after !== undefined) {
       const later = room.messages.filter(({ seq }) => seq > after);
-      return { data: later.slice(0, limit), page: { next: later.length > limit ? "more" : null } };
+      return { data: later.slice(0, limit).map(listed), page: { next: later.length > limit ? "more" : null } };
     }
     const earlier = room.messages.filter(({ seq }) => seq < (before ?? Infinity));
-    return { data: earlier.slice(-limit), page: { next: earlier.length > limit ? "more" : null } };
+    return { data: earlier.slice(-limit).map(listed), page: { next: earlier.length > limit ? "more" : null } };
   },
   socket(parlor, room, user, event, data) {
     if (event === "message:send") return messageRoutes.send(parlor, room, user, data);
