@@ -78,7 +78,8 @@ export function roomView(parlor, roomId, { onNews, onReturn }) {
   function draw() {
     const current = room();
     const { isGone, removedBy } = opened.conversation.snapshot;
-    if (isGone && current) return onReturn();
+    // The end of a session ends the room, too, and it stays known for a moment.
+    if (isGone && current && (isLost || removedBy !== null)) return onReturn();
     if (isGone) return drawGone(removedBy);
     if (!current) {
       if (!isRenaming && titled !== "…") {
@@ -158,9 +159,11 @@ export function roomView(parlor, roomId, { onNews, onReturn }) {
   }
 
   let isGoneShown = false;
+  let isLost = false;
   function drawGone(removedBy) {
     if (isGoneShown) return;
     isGoneShown = true;
+    isLost = !room();
     closeDialogs();
     const by = last?.participants.find(({ userId }) => userId === removedBy);
     const name = last?.displayName ?? t("unnamedRoom");

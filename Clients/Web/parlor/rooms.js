@@ -486,8 +486,8 @@ function keepIfSame(known, room) {
 }
 
 /**
- * Returns the other people in the direct rooms. The person with the latest activity comes first. Each
- * has these rooms, sorted by `updatedAt`, latest first.
+ * Returns the other people in the direct rooms. The person with the latest activity comes first. Each has these rooms,
+ * sorted by `updatedAt`, latest first.
  */
 function byPerson(rooms, userId) {
   const people = new Map();

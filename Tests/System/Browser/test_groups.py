@@ -211,6 +211,19 @@ def test_a_room_without_a_connection_says_who_has_removed_one_when_there_is_one(
     assert ada.texts(room) == []
 
 
+def test_a_room_that_one_has_opened_before_being_added_opens_once_it_is_ones_own(people, open_window):
+    ada, ben, cleo, _ = people
+    room = ada.group_with(ben, name="Garden club")
+    window = open_window()
+    window.enter(cleo)
+    window.run("location.hash = arguments[0]", f"#/room/{room}")
+    window.shows(".empty h2", "not available")
+    ada.add(room, cleo)
+    window.shows(".name-button", "Garden club")
+    window.account_menu("Sign out")
+    window.shows("input[name=username]")
+
+
 def test_leaving_a_group_asks_first_and_leads_to_the_list(people, open_window):
     ada, ben, *_ = people
     room = ada.group_with(ben, name="Garden club")
