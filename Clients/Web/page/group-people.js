@@ -36,7 +36,8 @@ export async function showPeople(parlor, roomId) {
     // The row that had it is gone.
     if (hadFocus && !list.contains(document.activeElement)) list.focus();
     const rest = participantCount - participants.length;
-    text(unknown, rest > 0 ? t("othersHere", { count: rest }) : "");
+    text(unknown, t("othersHere", { count: rest }));
+    unknown.hidden = rest <= 0;
     const mayAdd = isOwner && participantCount < GROUP_LIMIT;
     if (footed === String(mayAdd)) return;
     footed = String(mayAdd);

@@ -8,7 +8,7 @@ from selenium.webdriver.common.keys import Keys
 
 @pytest.fixture
 def people(parlor):
-    """Four people, of whom the first has a room with each of the others."""
+    """Four people. The first one has a room with each of the others."""
     ada, *others = (Person(parlor.address, name) for name in ("Ada", "Ben", "Cleo", "Dan"))
     for other in others:
         ada.room_with(other)
