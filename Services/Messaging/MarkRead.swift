@@ -10,9 +10,9 @@ extension RequestDescription {
 }
 
 extension Messaging {
-    /// At most a screen or two of messages. A client that shows more sends several requests.
     /// In a room with more people, receipts concern only the reader and the senders.
     private static let maxNotified = 20
+    /// At most a screen or two of messages. A client that shows more sends several requests.
     fileprivate static let readMessages = Fields(.strings("messageIds", count: 1...500))
 
     /// Marks messages as read by the caller, skipping ids that are not other people's messages in this room.

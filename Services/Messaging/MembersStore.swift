@@ -19,7 +19,8 @@ struct MembersStore {
                 ON CONFLICT DO NOTHING
                 """, change.roomID, SQLValue.id(userID))
         }
-        for leaver in change.left {
+        // In one order, as transactions of other logs write to the same people.
+        for leaver in change.left.sorted(by: { $0.userID < $1.userID }) {
             try connection.execute(
                 "DELETE FROM members WHERE user_id = $2 AND room = (SELECT number FROM chats WHERE room_id = $1)",
                 change.roomID, SQLValue.id(leaver.userID))
@@ -57,13 +58,17 @@ struct MembersStore {
     ///
     /// - Returns: true if nothing is left.
     func deleteMessages(of room: Int, count: Int) throws -> Bool {
-        let some = """
-            SELECT id FROM messages WHERE room = $1 AND text IS NOT NULL
-            UNION ALL SELECT id FROM messages WHERE room = $1 AND text IS NULL LIMIT $2
+        let deleted = try connection.all(
             """
-        try connection.execute("DELETE FROM receipts WHERE message_id IN (\(some))", room, count)
-        let deleted = try connection.execute("DELETE FROM messages WHERE id IN (\(some))", room, count)
-        guard deleted < count else { return false }
+            DELETE FROM messages WHERE id IN (
+                SELECT id FROM messages WHERE room = $1 AND text IS NOT NULL
+                UNION ALL SELECT id FROM messages WHERE room = $1 AND text IS NULL LIMIT $2)
+            RETURNING id
+            """, room, count
+        ) { $0.id(0) }
+        try connection.execute(
+            "DELETE FROM receipts WHERE message_id IN (SELECT unhex(value) FROM json_each($1))", SQLValue.ids(deleted))
+        guard deleted.count < count else { return false }
         try connection.execute("DELETE FROM members WHERE room = $1", room)
         try connection.execute("DELETE FROM chats WHERE number = $1", room)
         try connection.execute("DELETE FROM deleted_rooms WHERE room = $1", room)

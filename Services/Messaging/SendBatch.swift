@@ -63,6 +63,8 @@ final class SendBatch: PendingChanges, LoadsFences {
         var fence = 0
         /// The loaded members, as this transaction leaves them.
         var members: [String: Member] = [:]
+        /// `lastSeq` and `shown` before this transaction.
+        var before = (lastSeq: 0, shown: 0)
         /// What to add to stored members.
         var changes: [String: MemberChange] = [:]
         /// True if the row of the chat has changed.
@@ -257,7 +259,7 @@ package struct SendsStore {
             body(
                 SendBatch.Chat(
                     number: $0.intOrNil(0), lastSeq: $0.int(1), updatedAt: $0.time(2), shown: $0.int(3),
-                    fence: $0.int(4)))
+                    fence: $0.int(4), before: ($0.int(1), $0.int(3))))
         }
     }
 
@@ -306,7 +308,8 @@ package struct SendsStore {
         _ member: SendBatch.MemberChange, of userID: String, in room: Int, _ chat: SendBatch.Chat
     ) throws(StorageError) {
         try connection.executeLater(
-            Self.changeMember, room, SQLValue.id(userID), member.settled, member.sent, chat.shown, chat.lastSeq)
+            Self.changeMember, room, SQLValue.id(userID), member.settled, member.sent, chat.shown, chat.lastSeq,
+            chat.before.lastSeq, chat.before.shown + member.settled)
     }
 
     fileprivate func advanceFrontier(of userID: String, in room: Int) throws(StorageError) {
@@ -350,9 +353,10 @@ package struct SendsStore {
         WHERE room = (SELECT number FROM chats WHERE room_id = $1)
         """
     /// Adds to what a member has settled and sent. `$5` and `$6` are the chat's shown messages and last `seq`: who has
-    /// settled all of them has none to look for before the next one.
+    /// settled all of them has none to look for before the next one. For somebody who is
+    /// not a member yet, `$7` is the last `seq` from before, and `$8` what they have settled with it.
     package static let changeMember = """
-        INSERT INTO members (room, user_id, joined_seq, settled, sent, frontier) VALUES ($1, $2, 0, $3, $4, 0)
+        INSERT INTO members (room, user_id, joined_seq, settled, sent, frontier) VALUES ($1, $2, $7, $8, $4, $7)
         ON CONFLICT (room, user_id) DO UPDATE SET settled = members.settled + $3, sent = members.sent + $4,
             frontier = CASE WHEN members.settled + $3 = $5 THEN $6 ELSE members.frontier END
         """

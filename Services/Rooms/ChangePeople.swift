@@ -21,6 +21,7 @@ extension RequestDescription {
 struct Groups: Sendable {
     let rooms: Rooms
     let changes: PeopleChanges
+    let older: OlderPrograms
     /// The time before a request's deadline at which a change that is not confirmed is answered.
     let margin: Duration
 
@@ -114,6 +115,7 @@ struct Groups: Sendable {
     private func store(
         _ request: Request, in roomID: String, _ body: @escaping @Sendable (GroupDraft) throws -> GroupDraft.Outcome
     ) async throws -> Stored {
+        try await older.requireNone()
         while true {
             let (stored, pending) = try await database.write { connection -> (Stored?, PendingChange?) in
                 let draft = try GroupDraft(roomID, connection)
@@ -157,11 +159,12 @@ struct Groups: Sendable {
     private func takeBack(_ change: PendingChange) async throws {
         try await database.write { connection in
             let store = PendingChangesStore(connection)
-            guard var pending = try store.pending(in: change.roomID), pending.version == change.version,
-                !pending.joined.isEmpty
-            else { return }
-            try store.set(.leaving, of: pending.joined, in: change.roomID)
-            pending.takeBack()
+            guard var pending = try store.pending(in: change.roomID), let added = change.acts.last?.version else {
+                return
+            }
+            let going = pending.takeBack(added)
+            guard !going.isEmpty else { return }
+            try store.set(.leaving, of: going, in: change.roomID)
             try store.put(pending)
         }
     }
@@ -171,15 +174,19 @@ struct Groups: Sendable {
         RoomsService.position(try await database.read { try EventLog.head(on: $0) })
     }
 
-    /// Returns the people of these ids with their current names.
+    /// Returns the people of these ids who are not in the group, with their current names.
     ///
     /// - Throws: the errors of a caller who may not add people, and `user_not_found`, before other services are asked for
     ///   more.
     private func newcomers(
         _ userIDs: [String], to roomID: String, by caller: Caller, _ request: Request
     ) async throws -> [Person] {
-        try await database.read { try GroupDraft(roomID, $0).requireOwner(caller.id) }
-        return try await rooms.known(userIDs, request.onward())
+        let present = try await database.read { connection in
+            let draft = try GroupDraft(roomID, connection)
+            try draft.requireOwner(caller.id)
+            return Set(draft.people.keys)
+        }
+        return try await rooms.known(userIDs, request.onward()).filter { !present.contains($0.id) }
     }
 }
 
@@ -280,7 +287,9 @@ private struct GroupDraft {
 
     /// Stores an act, after those of the pending change.
     func put(_ act: PendingChange.Act) throws -> PendingChange {
+        var act = act
         let version = try RoomsStore(connection).version(of: roomID) + 1
+        act.version = version
         let change = PendingChange(roomID: roomID, version: version, acts: (pending?.acts ?? []) + [act])
         try PendingChangesStore(connection).put(change)
         return change

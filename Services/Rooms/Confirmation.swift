@@ -21,36 +21,54 @@ struct Confirmation: Sendable {
     /// The time after which an attempt counts as lost.
     private static let timeout: Duration = .seconds(3)
 
-    /// Returns once all these keepers, and all live gateways, have confirmed the change.
+    /// Returns once all these keepers, and then all live gateways, have confirmed the change.
     ///
+    /// - Parameter isCurrent: returns false once a higher version is to be confirmed.
+    /// - Returns: false if it is not current any more.
     /// - Throws: `CancellationError`.
-    func confirm(_ change: PeopleChange, by keepers: [String]) async throws {
+    func confirm(
+        _ change: PeopleChange, by keepers: [String], while isCurrent: @escaping @Sendable () -> Bool
+    ) async throws -> Bool {
         let data = JSONWriter.object { $0.member("change", change.json) }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for keeper in keepers {
-                let isRequired = required.contains(keeper)
-                group.addTask {
-                    _ = try await confirm(data, Subject.fence(of: keeper)) { !isRequired && $0 >= patience }
+        do {
+            let confirmed = try await withThrowingTaskGroup(of: Set<String>.self) { group in
+                for keeper in keepers {
+                    let isRequired = required.contains(keeper)
+                    group.addTask {
+                        _ = try await confirm(data, Subject.fence(of: keeper), while: isCurrent) {
+                            !isRequired && $0 >= patience
+                        }
+                        return []
+                    }
                 }
+                group.addTask { try await confirmByGateways(data, besides: [], while: isCurrent) }
+                return try await group.reduce(into: Set()) { $0.formUnion($1) }
             }
-            group.addTask { try await confirmByGateways(data) }
-            try await group.waitForAll()
+            // A gateway that has started since may have an older record.
+            _ = try await confirmByGateways(data, besides: confirmed, while: isCurrent)
+            return true
+        } catch is Superseded {
+            return false
         }
     }
 
-    private func confirmByGateways(_ data: JSONValue) async throws {
-        var confirmed: Set<String> = []
+    private struct Superseded: Error {}
+
+    /// - Returns: the gateways that have confirmed, with those that had before.
+    private func confirmByGateways(
+        _ data: JSONValue, besides before: Set<String>, while isCurrent: @escaping @Sendable () -> Bool
+    ) async throws -> Set<String> {
+        var confirmed = before
         while true {
-            // One that starts meanwhile may have an older record. One that was given up while its heartbeats waited to be
-            // read is in the next list again.
+            // One that was given up while its heartbeats waited to be read is in the next list again.
             let missing = try await gateways.alive().filter { !confirmed.contains($0) }
-            guard !missing.isEmpty else { return }
+            guard !missing.isEmpty else { return confirmed }
             try await withThrowingTaskGroup(of: String?.self) { group in
                 for gateway in missing {
                     group.addTask {
-                        let hasConfirmed = try await confirm(data, Subject.gatewayFence(of: gateway)) { _ in
-                            !gateways.isAlive(gateway)
-                        }
+                        let hasConfirmed = try await confirm(
+                            data, Subject.gatewayFence(of: gateway), while: isCurrent
+                        ) { _ in !gateways.isAlive(gateway) }
                         return hasConfirmed ? gateway : nil
                     }
                 }
@@ -67,7 +85,8 @@ struct Confirmation: Sendable {
     ///   nobody to reply.
     /// - Returns: false if nobody had to.
     private func confirm(
-        _ data: JSONValue, _ subject: String, unless isGone: @Sendable (Duration) -> Bool
+        _ data: JSONValue, _ subject: String, while isCurrent: @Sendable () -> Bool,
+        unless isGone: @Sendable (Duration) -> Bool
     ) async throws -> Bool {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         var goneSince: ContinuousClock.Instant?
@@ -81,6 +100,7 @@ struct Confirmation: Sendable {
             case .nextAttempt:
                 let gone = goneSince.map { ContinuousClock.now - $0 } ?? .zero
                 if isGone(gone) { return false }
+                guard isCurrent() else { throw Superseded() }
                 attempts += 1
                 let pause = attempts > Self.frequentAttempts ? interval * 10 : interval
                 send(data, subject, nextAfter: pause, continuation)

@@ -33,7 +33,7 @@ extension Rooms {
 
     /// Creates a room, even if the two share others. A repeated `clientRequestId` returns the room that it created,
     /// whatever else the request contains, and emits nothing.
-    func createRoom(_ request: Request) async throws -> Reply {
+    func createRoom(_ request: Request, unless older: OlderPrograms) async throws -> Reply {
         let caller = try request.caller
         let (otherID, participantIDs, name, key) = try Self.newRoom.read(request.fields)
         let kind: RoomKind = participantIDs == nil ? .direct : .group
@@ -41,6 +41,7 @@ extension Rooms {
         if let key, let room = try await database.read({ try RoomsStore($0).room(madeBy: caller.id, key) }) {
             return Reply(.ok, room.json, isDuplicate: true)
         }
+        if kind == .group { try await older.requireNone() }
         let people = try await known(others, with: caller, request.onward())
         let answered = try await requireAnswers(to: caller.id, by: others, request.onward())
 

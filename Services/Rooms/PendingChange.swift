@@ -10,6 +10,8 @@ struct PendingChange: Sendable, Equatable {
         enum Kind: String, Sendable { case addition, removal, role }
 
         let kind: Kind
+        /// The version with which it was stored, which no other act of the room has.
+        var version = 0
         /// The person who made the call.
         let by: String
         /// The people who come, leave, or get another role.
@@ -40,15 +42,23 @@ struct PendingChange: Sendable, Equatable {
     /// Returns true if it has the last act of another one, which was stored before or at the same time.
     func has(_ other: PendingChange) -> Bool {
         guard let wanted = other.acts.last else { return false }
-        return acts.contains {
-            $0.kind == wanted.kind && $0.people == wanted.people && $0.isTakenBack == wanted.isTakenBack
-        }
+        return acts.contains { $0.version == wanted.version && $0.isTakenBack == wanted.isTakenBack }
     }
 
-    /// Takes its additions back.
-    mutating func takeBack() {
-        for index in acts.indices where acts[index].kind == .addition { acts[index].isTakenBack = true }
+    /// Notes who became an owner when its last removal was complete.
+    mutating func appoint(_ heir: String) {
+        if let index = acts.lastIndex(where: { $0.kind == .removal }) { acts[index].heir = heir }
+    }
+
+    /// Takes back the addition that was stored with a version.
+    ///
+    /// - Returns: the people who go again; none if there is no such addition.
+    mutating func takeBack(_ added: Int) -> [String] {
+        guard let index = acts.firstIndex(where: { $0.version == added && $0.kind == .addition && !$0.isTakenBack })
+        else { return [] }
+        acts[index].isTakenBack = true
         version += 1
+        return acts[index].ids
     }
 
     /// Returns the index of the act that removes a person.
@@ -61,6 +71,7 @@ struct PendingChange: Sendable, Equatable {
             $0.array(of: acts) { json, act in
                 json.object {
                     $0.member("kind", act.kind.rawValue)
+                    $0.member("version", act.version)
                     $0.member("by", act.by)
                     $0.member("heir", act.heir)
                     if act.isTakenBack { $0.member("isTakenBack", true) }
@@ -88,7 +99,7 @@ struct PendingChange: Sendable, Equatable {
             let change = json["change"].flatMap(PeopleChange.init)
         else { return nil }
         return Act(
-            kind: kind, by: by, people: change.left, heir: json["heir"]?.string,
+            kind: kind, version: json["version"]?.int ?? 0, by: by, people: change.left, heir: json["heir"]?.string,
             isTakenBack: json["isTakenBack"]?.bool ?? false, isUnanswered: json["isUnanswered"]?.bool ?? false)
     }
 }

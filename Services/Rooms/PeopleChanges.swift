@@ -18,6 +18,8 @@ final class PeopleChanges: Sendable {
     private struct State {
         /// The tasks that complete changes, by room.
         var completing: [String: Task<Void, Never>] = [:]
+        /// The versions that calls wait for, by room.
+        var versions: [String: Int] = [:]
         var looking: Task<Void, Never>?
         var isStopped = false
     }
@@ -69,6 +71,7 @@ final class PeopleChanges: Sendable {
     /// - Returns: false if it is not by the deadline. It is completed all the same, later.
     func settle(_ change: PendingChange, by deadline: ContinuousClock.Instant) async throws -> Bool {
         while true {
+            state.withLock { $0.versions[change.roomID] = max($0.versions[change.roomID] ?? 0, change.version) }
             let task = complete(change.roomID)
             guard await Self.ends(task, by: deadline) else { return false }
             // The task may have ended just before the change was stored.
@@ -105,7 +108,10 @@ final class PeopleChanges: Sendable {
             guard !state.isStopped else { return Task {} }
             let task = Task { [self] in
                 await completeAll(in: roomID)
-                self.state.withLock { $0.completing[roomID] = nil }
+                self.state.withLock { state in
+                    state.completing[roomID] = nil
+                    state.versions[roomID] = nil
+                }
             }
             state.completing[roomID] = task
             return task
@@ -136,7 +142,11 @@ final class PeopleChanges: Sendable {
         }
         guard let found else { return false }
         let fence = found.change.change(isLast: found.isLast)
-        try await confirmation.confirm(fence, by: found.keepers)
+        let isConfirmed = try await confirmation.confirm(fence, by: found.keepers) { [self] in
+            state.withLock { $0.versions[roomID] ?? 0 } <= fence.version
+        }
+        // Another change has joined it.
+        guard isConfirmed else { return true }
         try await database.write { [clock] connection in
             try Self.finish(found.change, at: clock.now(), on: connection)
         }
@@ -152,21 +162,24 @@ final class PeopleChanges: Sendable {
         guard var room = try rooms.room(change.roomID) else {
             try store.deleteRoom(change.roomID)
             try EventLog.append(
-                at: now, roomID: change.roomID, participants: [], emissions: [], fact: .roomDeleted, on: connection)
+                at: now, roomID: change.roomID, participants: [], emissions: [],
+                fact: .roomDeleted(change.change(isLast: true)), on: connection)
             return try PeopleEvents.appendRemovals(of: change, at: now, on: connection)
         }
-        if !room.participants.contains(where: { $0.role == .owner }), let first = room.participants.first {
+        var change = change
+        if let heir = try rooms.appointHeir(in: room) {
             // The last owner left while others were being added.
-            try store.set(.owner, of: first.userID, in: room.id)
+            change.appoint(heir)
+            room = try rooms.room(change.roomID) ?? room
         }
-        if !PeopleEvents(change, in: room).isEmpty {
-            room.updatedAt = max(now, room.updatedAt.adding(.milliseconds(1)))
-            try rooms.updateName(of: room)
-            try EventLog.append(
-                at: now, roomID: room.id, participants: room.membership.userIDs,
-                emissions: PeopleEvents(change, in: room).emissions,
-                fact: .peopleChanged(change.change(isLast: false)), on: connection)
-        }
+        let unchanged = room.updatedAt
+        room.updatedAt = max(now, unchanged.adding(.milliseconds(1)))
+        let events = PeopleEvents(change, in: room)
+        // What was taken back has no event, and moves no time. Who follows the log has to learn of it all the same.
+        if !events.isEmpty { try rooms.updateName(of: room) }
+        try EventLog.append(
+            at: now, roomID: room.id, participants: room.membership.userIDs, emissions: events.emissions,
+            fact: .peopleChanged(change.change(isLast: false)), on: connection)
         try PeopleEvents.appendRemovals(of: change, at: now, on: connection)
     }
 }

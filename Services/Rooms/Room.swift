@@ -49,6 +49,7 @@ struct Room: Sendable {
         }
         json.object {
             $0.member("id", id)
+            $0.member("version", version)
             $0.member("kind", kind.rawValue)
             $0.member("name", name?.text)
             $0.member("displayName", displayName)

@@ -15,7 +15,10 @@ public final class RoomsService: Service {
     public static let migrations = RoomsSchema.migrations
     public static let peer = BusPeer.service(
         name, requests: [Subject.people, Subject.answered, Subject.fence(of: "*"), Subject.gatewayFence(of: "*")],
-        subscribes: [Subject.gatewayAlive, Subject.forgetService, Subject.roomsProbe])
+        publishes: [Subject.discover],
+        subscribes: [
+            Subject.gatewayAlive, Subject.forgetService, Subject.roomsProbe, Subject.announcements,
+        ])
     public static let log: LogContents = [.clientEvents, .roomChanges]
     public static let limits = RateLimit.ofRooms
     public static let events: [EventDescription] =
@@ -24,6 +27,7 @@ public final class RoomsService: Service {
     private let rooms: Rooms
     private let groups: Groups
     private let gateways: HeardGateways
+    private let older: OlderPrograms
     private let bus: any MessageBus
     private let log: Logger
     private let forgetting = Mutex<BusSubscription?>(nil)
@@ -39,17 +43,19 @@ public final class RoomsService: Service {
             database: context.database, people: PeopleDirectory(bus: context.bus),
             answers: AnswerDirectory(bus: context.bus), quota: RoomQuota(context.configuration), clock: context.clock,
             ids: context.ids)
-        let confirmation = Confirmation(
-            bus: context.bus, gateways: gateways, required: Set(context.configuration[.requiredServices]))
+        let required = Set(context.configuration[.requiredServices])
+        let confirmation = Confirmation(bus: context.bus, gateways: gateways, required: required)
+        older = OlderPrograms(bus: context.bus, required: required)
         groups = Groups(
             rooms: rooms,
             changes: PeopleChanges(
                 database: context.database, confirmation: confirmation, clock: context.clock, log: context.log),
-            margin: margin)
+            older: older, margin: margin)
     }
 
     public func start(on loop: EventLoop) throws {
         try gateways.start(on: loop)
+        try older.start()
         let forgetting = try bus.subscribe(Subject.forgetService) { [rooms, log] message in
             guard let service = OperatorRequest(message.data)?.service else { return }
             Task {
@@ -68,12 +74,13 @@ public final class RoomsService: Service {
         forgetting.withLock { $0 }?.cancel()
         await groups.changes.stop()
         gateways.stop()
+        older.stop()
     }
 
     public func register(in requests: inout RequestTable) {
         let (rooms, groups) = (rooms, groups)
         requests.ownsRecords { try RoomsStore($1).version(of: $0) }
-        requests.on(.create) { try await rooms.createRoom($0) }
+        requests.on(.create) { [older] in try await rooms.createRoom($0, unless: older) }
         requests.onRead(.list) { try Rooms.listRooms($0, on: $1) }
         requests.onRead(.ids) { try Rooms.listRoomIDs($0, on: $1) }
         requests.on(.byPerson) { try await rooms.listRoomsByPerson($0) }

@@ -136,7 +136,14 @@ struct RoomsStore {
 
     /// Returns rooms in the order of their ids.
     func rooms(after id: String, limit: Int) throws -> [Room] {
-        try rooms("FROM rooms WHERE rooms.id > $1 ORDER BY rooms.id LIMIT $2", .text(id), .int(limit)).reversed()
+        // A room that its last participant is leaving is not shown.
+        try rooms(
+            """
+            FROM rooms
+            WHERE rooms.id > $1 AND EXISTS (SELECT 1 FROM participants WHERE room_id = rooms.id AND state = 'in')
+            ORDER BY rooms.id LIMIT $2
+            """, .text(id), .int(limit)
+        ).reversed()
     }
 
     func made(
@@ -172,6 +179,17 @@ struct RoomsStore {
     /// Returns the version of a room's record; 0 if there is no such room.
     func version(of roomID: String) throws -> Int {
         try connection.first("SELECT version FROM rooms WHERE id = $1", roomID) { $0.int(0) } ?? 0
+    }
+
+    /// Makes the first participant of a room without an owner its owner.
+    ///
+    /// - Returns: that participant; nil if there is an owner.
+    func appointHeir(in room: Room) throws -> String? {
+        guard !room.participants.contains(where: { $0.role == .owner }), let first = room.participants.first else {
+            return nil
+        }
+        try PendingChangesStore(connection).set(.owner, of: first.userID, in: room.id)
+        return first.userID
     }
 
     func raiseVersion(of roomID: String, to version: Int) throws {

@@ -1,10 +1,12 @@
 import ParlorContracts
+import ParlorEventLog
 
-/// The people who have left rooms or are still coming to them, as far as fences have said so: a room's events no longer reach
-/// them, or not yet. One for each loop.
+/// The people who have left rooms or are still coming to them, as far as fences and entries have said so: a room's events no
+/// longer reach them, or not yet. One for each loop.
 package struct Absences {
-    /// The limit of rooms and people. Beyond it, the earliest are forgotten: by then services no longer name them.
-    static let maxCount = 100_000
+    /// The limit of what is remembered of each kind. Beyond twice as much, the earliest is forgotten.
+    static let maxCount = 50_000
+    private static let roomsLog = LogID("rooms")
 
     private struct Key: Hashable {
         let userID: String
@@ -12,12 +14,15 @@ package struct Absences {
     }
 
     /// The version of the room's record that took the person out of it, or brings them into it.
-    private var versions: [Key: Int] = [:]
-    private var order: [Key] = []
+    private var versions = RecentTable<Key, Int>(maxCount: maxCount)
+    /// The version of each room's last complete change.
+    private var completed = RecentTable<String, Int>(maxCount: maxCount)
     /// The position of the last entry of Rooms' log that changed each person's rooms; `Int.max` while it is still to come.
-    private var changes: [String: Int] = [:]
+    private var changes = RecentTable<String, Int>(maxCount: maxCount)
     /// The position before which any person's rooms may have changed.
-    private var floor = 0
+    private var floor = Int.max
+    /// The position of the last noted entry.
+    private var last = 0
     /// True while changes may have been missed.
     var isUncertain = false
 
@@ -26,43 +31,109 @@ package struct Absences {
         !versions.isEmpty && versions[Key(userID: userID, roomID: roomID)] != nil
     }
 
-    /// Returns true if a person may be in a room with a record of this version, as far as fences have said.
+    /// Returns true if a person may be in a room with a record of this version, as far as is known.
     package func admit(_ userID: String, to roomID: String, recordVersion: Int) -> Bool {
         versions.isEmpty || recordVersion >= versions[Key(userID: userID, roomID: roomID)] ?? 0
     }
 
     /// Returns true if a person's rooms may have changed after a cursor: the entries in memory are then of other rooms.
     func haveRoomsChanged(of userID: String, since cursor: SyncCursor) -> Bool {
-        isUncertain || cursor.logs[Self.roomsLog]?.position.seq ?? 0 < max(floor, changes[userID] ?? 0)
+        // A gateway that does not follow Rooms' log yet has nothing in memory.
+        guard let seq = cursor.logs[Self.roomsLog]?.position.seq else { return isUncertain }
+        return isUncertain || seq < max(floor == .max ? 0 : floor, changes[userID] ?? 0)
     }
 
-    private static let roomsLog = LogID("rooms")
+    // MARK: Changes
 
-    /// Notes a fence: the people who leave are absent from now on, and so are those who are still coming.
-    mutating func note(_ change: PeopleChange) {
+    /// Begins with Rooms' log after a position. Of earlier changes nothing is known.
+    mutating func start(_ logID: LogID, after position: LogPosition) {
+        guard logID == Self.roomsLog else { return }
+        (floor, last) = (position.seq, position.seq)
+    }
+
+    /// Notes entries of Rooms' log from before its start here.
+    mutating func backfill(_ logID: LogID, _ entries: [Broadcast], from start: LogPosition) {
+        guard logID == Self.roomsLog else { return }
+        for broadcast in entries {
+            guard let change = broadcast.entry.fact?.peopleChanged else { continue }
+            for userID in change.joined + change.left {
+                changes[userID] = max(changes[userID] ?? 0, broadcast.position.seq)
+            }
+        }
+        floor = min(floor, start.seq)
+    }
+
+    /// Notes a fence: the people who leave are absent from now on, and so are those who are still coming. Does nothing for a
+    /// change that is complete.
+    ///
+    /// - Returns: false for such a change.
+    @discardableResult
+    mutating func note(_ change: PeopleChange) -> Bool {
+        guard change.version > completed[change.roomID] ?? 0 else { return false }
         for userID in change.left.map(\.userID) + change.joined {
             let key = Key(userID: userID, roomID: change.roomID)
-            guard versions[key] ?? 0 < change.version else { continue }
-            if versions.updateValue(change.version, forKey: key) == nil { order.append(key) }
-            changes[userID] = .max
+            versions[key] = max(versions[key] ?? 0, change.version)
+            setChange(.max, of: userID)
         }
-        guard versions.count > Self.maxCount else { return }
-        for key in order.prefix(order.count / 2) { versions[key] = nil }
-        order.removeFirst(order.count / 2)
+        return true
     }
 
-    /// Notes a completed change: the people who came are in the room from now on.
+    /// Notes a complete change: the people who came are in the room from now on.
     ///
     /// - Parameter seq: its entry's number in Rooms' log.
-    mutating func note(_ change: (version: Int, joined: [String], left: [String]), in roomID: String, at seq: Int) {
+    /// - Returns: the people who have left with it, without those of whom a later change is known.
+    mutating func note(
+        _ change: (version: Int, joined: [String], left: [String]), in roomID: String, at seq: Int
+    ) -> [String] {
+        last = max(last, seq)
+        completed[roomID] = max(completed[roomID] ?? 0, change.version)
         for userID in change.joined {
             let key = Key(userID: userID, roomID: roomID)
             if versions[key] ?? .max <= change.version { versions[key] = nil }
+            setChange(seq, of: userID)
         }
-        for userID in change.joined + change.left { changes[userID] = seq }
-        if changes.count > Self.maxCount {
-            changes = changes.filter { $0.value == .max }
-            floor = seq
+        return change.left.filter { userID in
+            let key = Key(userID: userID, roomID: roomID)
+            setChange(seq, of: userID)
+            guard versions[key] ?? 0 <= change.version else { return false }
+            versions[key] = change.version
+            return true
         }
+    }
+
+    private mutating func setChange(_ seq: Int, of userID: String) {
+        // Whoever is forgotten counts as changed.
+        if changes.set(seq, for: userID) { floor = max(floor == .max ? 0 : floor, last) }
+    }
+}
+
+/// A table that forgets its earliest values, many at once.
+private struct RecentTable<Key: Hashable, Value> {
+    private let maxCount: Int
+    private var young: [Key: Value] = [:]
+    private var old: [Key: Value] = [:]
+
+    init(maxCount: Int) { self.maxCount = maxCount }
+
+    var isEmpty: Bool { young.isEmpty && old.isEmpty }
+
+    subscript(key: Key) -> Value? {
+        get { young[key] ?? old[key] }
+        set {
+            guard let newValue else {
+                young[key] = nil
+                old[key] = nil
+                return
+            }
+            _ = set(newValue, for: key)
+        }
+    }
+
+    /// - Returns: true if values were forgotten.
+    mutating func set(_ value: Value, for key: Key) -> Bool {
+        young[key] = value
+        guard young.count > maxCount else { return false }
+        (old, young) = (young, [:])
+        return true
     }
 }

@@ -9,6 +9,8 @@ import ParlorSocketIO
 /// in the longest one.
 final class Audience {
     private(set) var everyone: [Subscriber] = []
+    /// The subscribers that are being caught up: they are sent what they missed, and nothing else yet.
+    var recovering: [Subscriber] = []
     private var people: [String: [Subscriber]] = [:]
     private var rooms: [String: [Subscriber]] = [:]
 
@@ -52,6 +54,11 @@ final class Audience {
 }
 
 extension Audience {
+    /// Returns all sockets of these people, also those that are being caught up.
+    func sockets(of userIDs: [String]) -> [Subscriber] {
+        userIDs.flatMap(person) + recovering.filter { userIDs.contains($0.caller.id) }
+    }
+
     /// Closes the sockets whose output waits, and drops that output.
     static func abandonWaiting(_ subscribers: [Subscriber], orAll all: Bool = false) {
         for subscriber in subscribers where all || subscriber.socket.unsentCost > 0 {

@@ -44,11 +44,17 @@ package final class FenceResponder: Sendable {
 
     private func confirm(_ change: PeopleChange) async {
         memberships.forget(change.roomID, below: change.version)
-        for delivery in fanout.loops { await delivery.apply(change) }
-        for delivery in fanout.loops { await delivery.drain(change.left.map(\.userID)) }
-        for leaver in change.left {
-            cache.noteVisit(to: "", by: leaver.userID)
-            await presence.end(RoomMember(roomID: change.roomID, userID: leaver.userID))
+        let left = change.left.map(\.userID)
+        for userID in left { cache.noteVisit(to: "", by: userID) }
+        await withDiscardingTaskGroup { group in
+            for delivery in fanout.loops {
+                group.addTask {
+                    await delivery.apply(change)
+                    await delivery.drain(left)
+                }
+            }
         }
+        // Others learn of it; nobody who has left gets it.
+        for userID in left { Task { await presence.end(RoomMember(roomID: change.roomID, userID: userID)) } }
     }
 }

@@ -119,7 +119,9 @@ package actor LoopDelivery: LoopPart {
     /// Catches a subscriber up from the cursor it came with. Then it receives all events, unless it has
     /// closed.
     package func recover(_ subscriber: Subscriber.Handle, since cursor: JSONValue, from address: IPAddress) async {
+        audience.recovering.append(subscriber.object)
         await recovery.recover(subscriber.object, since: cursor, from: address, on: self)
+        audience.recovering.removeAll { $0 === subscriber.object }
     }
 
     /// Adds a subscriber to a room's audience, after which it misses no event of the room. If it came with a
@@ -172,6 +174,7 @@ package actor LoopDelivery: LoopPart {
         let isAnother =
             starts.updateValue(position, forKey: logID) != nil || hasGrown(logID, to: position) || hasReplaced(logID)
         buffer.start(logID, after: position)
+        absences.start(logID, after: position)
         let passed = acks.reach(EntryPosition(log: logID, seq: position.seq))
         for subscriber in audience.everyone where isAnother || subscriber.unfollowed.contains(logID) {
             // The client got entries of a log that was replaced since, or missed entries before the start. It
@@ -218,7 +221,7 @@ package actor LoopDelivery: LoopPart {
 
     /// Adds the entries that a log had before the position from which it is followed.
     func backfill(_ logID: LogID, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
-        buffer.backfill(logID, entries, from: start, to: end)
+        if buffer.backfill(logID, entries, from: start, to: end) { absences.backfill(logID, entries, from: start) }
     }
 
     /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
@@ -286,8 +289,7 @@ package actor LoopDelivery: LoopPart {
 
     /// Applies a change of a room's people before it is complete: who leaves gets nothing of the room any more.
     func apply(_ change: PeopleChange) {
-        absences.note(change)
-        end(change.roomID, for: change.left.map(\.userID))
+        if absences.note(change) { end(change.roomID, for: change.left.map(\.userID)) }
     }
 
     /// Applies changes that were missed while this gateway had no lease.
@@ -295,23 +297,20 @@ package actor LoopDelivery: LoopPart {
         absences.isUncertain = false
         for change in missed.pending { apply(change) }
         for entry in missed.completed { end(entry) }
-        Audience.abandonWaiting(missed.left.flatMap(audience.person))
+        Audience.abandonWaiting(audience.sockets(of: missed.left))
     }
 
-    /// Ends the use of what is in memory, which may be of rooms that people have left.
-    ///
-    /// - Parameter closingAll: false to close only the sockets whose output waits.
+    /// Ends the use of what is in memory. Closes the sockets whose output waits; with `closingAll` all of them.
     func cut(closingAll: Bool = false) {
         absences.isUncertain = true
-        Audience.abandonWaiting(audience.everyone, orAll: closingAll)
+        Audience.abandonWaiting(audience.everyone + audience.recovering, orAll: closingAll)
     }
 
     private func end(_ entry: LogEntry) {
         guard let change = entry.fact?.peopleChanged else { return }
-        absences.note(change, in: entry.roomID, at: entry.seq)
-        end(entry.roomID, for: change.left)
+        end(entry.roomID, for: absences.note(change, in: entry.roomID, at: entry.seq))
         // Held output is from before the change.
-        if !gate.isOpen { Audience.abandonWaiting(change.left.flatMap(audience.person)) }
+        if !gate.isOpen { Audience.abandonWaiting(audience.sockets(of: change.left)) }
     }
 
     private func end(_ roomID: String, for userIDs: [String]) {
@@ -320,7 +319,7 @@ package actor LoopDelivery: LoopPart {
         }
     }
 
-    func drain(_ userIDs: [String]) async { await OutputDrain(userIDs.flatMap(audience.person)).finish(on: self) }
+    func drain(_ userIDs: [String]) async { await OutputDrain(audience.sockets(of: userIDs)).finish(on: self) }
 
     // MARK: Acks after their event
 

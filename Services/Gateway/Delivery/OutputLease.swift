@@ -17,6 +17,7 @@ package final class OutputLease: Sendable {
     /// Shorter than `GatewayMembership.shortestLease`.
     static let length: Duration = .milliseconds(2200)
     private static let maxWait: Duration = .seconds(1)
+    private static let retryInterval: Duration = .milliseconds(50)
     private static let roomsLog = LogID("rooms")
 
     /// Changes of rooms' people that this gateway may not have applied.
@@ -31,7 +32,7 @@ package final class OutputLease: Sendable {
     }
 
     private enum Phase {
-        /// No heartbeat has come back yet. There are no sockets, or the bus has never been connected.
+        /// It has never caught up. Nobody can have joined a room before Rooms was there.
         case new
         /// It has a lease until the gate closes.
         case leased(until: LoopInstant)
@@ -93,16 +94,17 @@ package final class OutputLease: Sendable {
         state.withLock { state in
             state.lastBeat = max(state.lastBeat, time)
             switch state.phase {
-            case .new: extend(&state)
-            case .leased(let end) where .now() < end: extend(&state)
-            case .leased, .cut: catchUp(&state)
+            case .leased(let end) where .now() < end: extend(&state, from: state.lastBeat)
+            case .leased: catchUp(&state, isHolding: true)
+            // There are no sockets in rooms: output to others goes on.
+            case .new, .cut: catchUp(&state, isHolding: false)
             case .catchingUp: break
             }
         }
     }
 
-    private func extend(_ state: inout State) {
-        let end = state.lastBeat + Self.length
+    private func extend(_ state: inout State, from beat: LoopInstant) {
+        let end = beat + Self.length
         state.phase = .leased(until: end)
         gate.open(until: end)
     }
@@ -132,8 +134,8 @@ package final class OutputLease: Sendable {
     private func reconnect() {
         state.withLock { state in
             switch state.phase {
-            case .cut: catchUp(&state)
-            case .leased(let end) where end <= .now(): catchUp(&state)
+            case .cut: catchUp(&state, isHolding: true)
+            case .leased(let end) where end <= .now(): catchUp(&state, isHolding: true)
             case .new, .leased, .catchingUp: break
             }
         }
@@ -141,23 +143,34 @@ package final class OutputLease: Sendable {
 
     // MARK: Catching up
 
-    private func catchUp(_ state: inout State) {
+    /// - Parameter isHolding: true to hold the output meanwhile.
+    private func catchUp(_ state: inout State, isHolding: Bool) {
+        let isNew = if case .new = state.phase { true } else { false }
         state.phase = .catchingUp
-        gate.close()
-        state.catchingUp = Task { await catchUp() }
+        if isHolding {
+            gate.close()
+            log.warning("output is held: this gateway was stopped or disconnected")
+        }
+        // A later heartbeat does not say that Rooms has waited for this gateway since the request.
+        state.catchingUp = Task { [beat = state.lastBeat] in await catchUp(since: beat, isHolding, isNew: isNew) }
     }
 
-    private func catchUp() async {
+    private func catchUp(since beat: LoopInstant, _ isHolding: Bool, isNew: Bool) async {
         let deadline = LoopInstant.now() + Self.maxWait
-        log.warning("output is held: this gateway was stopped or disconnected")
-        do {
-            try await apply(by: deadline)
-            state.withLock { extend(&$0) }
-        } catch {
-            log.warning("sockets are closed: changes of rooms' people are not known", ["error": "\(error)"])
-            for delivery in fanout.loops { await delivery.cut(closingAll: true) }
-            state.withLock { $0.phase = .cut }
-            gate.open(until: nil)
+        while true {
+            do {
+                try await apply(by: deadline)
+                return state.withLock { extend(&$0, from: beat) }
+            } catch  where .now() + Self.retryInterval < deadline {
+                try? await Task.sleep(for: Self.retryInterval)  // cancelled: the next attempt fails
+            } catch {
+                if isHolding {
+                    log.warning("sockets are closed: changes of rooms' people are not known", ["error": "\(error)"])
+                }
+                for delivery in fanout.loops { await delivery.cut(closingAll: isHolding) }
+                state.withLock { $0.phase = isNew ? .new : .cut }
+                return gate.open(until: nil)
+            }
         }
     }
 

@@ -72,7 +72,7 @@ package struct RoomJoins: Sendable {
         let earlier = front.delivery.onLoop { $0.beginJoin(of: roomID) }
         defer { front.delivery.onLoop { $0.endJoin(of: roomID) } }
         let base = try await composer.base(of: roomID, origin.context(for: client.caller, key: roomID))
-        let version = base["version"]?.int ?? .max
+        let version = base["version"]?.int ?? 0
         guard client.isConnected else { return nil }
         // The order matters: first the socket joins the audience, so that it misses no event of the room. Only then
         // are other clients notified and the badges zeroed.
@@ -200,8 +200,6 @@ package struct RoomJoins: Sendable {
         let isCurrent = front.delivery.onLoop {
             $0.absences.admit(caller.id, to: roomID, recordVersion: record.version)
         }
-        // A record that was requested before the fence may have been cached after it.
-        if !isCurrent { memberships.forget(roomID, below: .max) }
         guard isCurrent, record.participant(caller.id) != nil else { throw .roomNotFound }
     }
 }

@@ -19,6 +19,7 @@ extension Manifest {
             $0.member("batched", batched)
             if !emits.isEmpty { $0.member("emits", emits) }
             if !checks.isEmpty { $0.member("checks", array: { for check in checks { $0.value(check.json) } }) }
+            if confirmsPeopleChanges { $0.member("confirmsPeopleChanges", true) }
             if let descriptionDigest { $0.member("description", descriptionDigest) }
         }
     }
@@ -41,6 +42,7 @@ extension Manifest {
         logLayout = object["logs"].flatMap(Self.logLayout) ?? .single
         batched = object["batched"]?.array?.compactMap(\.string) ?? []
         emits = object["emits"]?.array?.compactMap(\.string) ?? []
+        confirmsPeopleChanges = object["confirmsPeopleChanges"]?.bool ?? false
         descriptionDigest = object["description"]?.string.flatMap { $0.utf8.count <= 64 ? $0 : nil }
     }
 }

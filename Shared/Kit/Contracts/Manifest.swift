@@ -37,6 +37,8 @@ public struct Manifest: Sendable, Equatable {
     public var batched: [String] = []
     /// The names of the events that this service alone sends to clients. `ServiceHost` sets it to those that it describes.
     public var emits: [String] = []
+    /// True if the service confirms changes of rooms' people, or caches none of them. `ServiceHost` sets it.
+    public var confirmsPeopleChanges = false
     /// The digest of the service's description (`Subject.description`); nil if it has none. `ServiceHost` sets it.
     /// Any text of at most 64 bytes, which changes with the description.
     public var descriptionDigest: String?

@@ -34,20 +34,24 @@ extension Fact {
     public static let roomCreated = Fact("roomCreated")
     /// The entry's room was renamed.
     public static let roomRenamed = Fact("roomRenamed")
-    /// The entry's room is gone, as its last participant left.
-    public static let roomDeleted = Fact("roomDeleted")
-
+    /// The entry's room is gone, as its last participants left.
+    public static func roomDeleted(_ change: PeopleChange) -> Fact { people("roomDeleted", change) }
     /// People have come to the entry's room, or left it.
-    public static func peopleChanged(_ change: PeopleChange) -> Fact {
-        Fact("peopleChanged") {
+    public static func peopleChanged(_ change: PeopleChange) -> Fact { people("peopleChanged", change) }
+
+    private static func people(_ kind: String, _ change: PeopleChange) -> Fact {
+        Fact(kind) {
             $0.member("version", change.version)
             $0.member("joined", change.joined)
             $0.member("left", change.left.lazy.map(\.userID))
         }
     }
 
+    /// The change of people of either fact.
     public var peopleChanged: (version: Int, joined: [String], left: [String])? {
-        guard kind == "peopleChanged", let version = payload["version"]?.int else { return nil }
+        guard kind == "peopleChanged" || kind == "roomDeleted", let version = payload["version"]?.int else {
+            return nil
+        }
         let ids = ["joined", "left"].map { payload[$0]?.array?.compactMap(\.string) ?? [] }
         return (version, ids[0], ids[1])
     }

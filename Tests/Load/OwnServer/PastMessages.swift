@@ -58,7 +58,7 @@ struct PastMessages {
             for (person, sent) in [(sender, batch), (other, 0)] {
                 try connection.execute(
                     SendsStore.changeMember, chat?.number, SQLValue.id(person.id), sent, sent, chat?.lastSeq,
-                    chat?.lastSeq)
+                    chat?.lastSeq, 0, sent)
             }
         }
         count += batch

@@ -98,7 +98,8 @@ struct PostgresAlone {
                 let one = Self.number(1)
                 connection.send(SendsStore.writeChat, [room, lastSeq, Self.number(seq), lastSeq])
                 connection.send(
-                    SendsStore.changeMember, [room, texts.senderID, one, one, lastSeq, lastSeq])
+                    SendsStore.changeMember,
+                    [room, texts.senderID, one, one, lastSeq, lastSeq, Self.number(0), one])
             }
             connection.send("COMMIT")
             _ = try connection.flush()

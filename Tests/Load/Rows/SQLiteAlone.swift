@@ -116,10 +116,12 @@ struct SQLiteAlone {
                 try writeChat.bind(index + 1, at: 4).bind(chat.lastSeq, at: 1).bind(began + first + count, at: 2).bind(
                     chat.lastSeq, at: 3
                 ).run()
-                try member.bind(index + 1, at: 1).bind(bytes: texts.senderID, at: 2).bind(chat.sent, at: 3).bind(
+                // The parameters are in the order in which the statement first names them.
+                try member.bind(index + 1, at: 1).bind(bytes: texts.senderID, at: 2).bind(0, at: 3).bind(
                     chat.sent, at: 4
                 )
-                .bind(chat.lastSeq, at: 5).bind(chat.lastSeq, at: 6).run()
+                .bind(chat.sent, at: 5).bind(chat.sent, at: 6).bind(chat.lastSeq, at: 7).bind(chat.lastSeq, at: 8)
+                .run()
             }
             try commit.run()
         }

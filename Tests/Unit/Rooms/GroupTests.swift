@@ -184,6 +184,30 @@ struct GroupTests {
         }
     }
 
+    @Test("an addition that a removal has joined is taken back all the same")
+    func takenBack() async throws {
+        try await RoomsHarness.serving { harness in
+            let (alice, bob, carol) = (harness.alice, harness.bob, harness.carol)
+            let room = try await harness.group(alice, bob)
+            let keeper = try FakeKeeper("polls.fence", on: harness.bus)
+            _ = try await harness.record(of: room)
+            keeper.be(silent: true)
+            async let addition = failure { try await harness.add(carol, to: room, by: alice, within: .seconds(60)) }
+            while keeper.changes.isEmpty { await Task.yield() }
+            async let removal = failure {
+                try await harness.remove(bob, from: room, by: alice, within: .seconds(60))
+            }
+            #expect(await addition?.code == .serviceUnavailable)
+            #expect(await removal?.code == .serviceUnavailable)
+            _ = harness.takeEntries()
+            keeper.be(silent: false)
+            try await harness.remove(bob, from: room, by: alice)
+            #expect(try await harness.people(of: room, seenBy: alice) == [alice.id])
+            let events = harness.takeEntries().flatMap(\.emissions).map(\.event)
+            #expect(events.filter { $0.hasPrefix("participant") } == ["participant:left"])
+        }
+    }
+
     @Test("a pending change is completed by the next start of Rooms")
     func restart() async throws {
         let folder = TemporaryFolder()

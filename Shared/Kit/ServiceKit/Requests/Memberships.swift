@@ -19,6 +19,8 @@ public final class Memberships: Sendable {
         var turns: [String: RoomTurns<Completion>] = [:]
         /// The lowest version that may be used, of rooms whose record was found stale and is asked for.
         var fences: [String: Int] = [:]
+        /// The versions below which records are not cached: an older reply may be in progress.
+        var lowest = Generations<String, Int>(maxCount: 10_000)
     }
 
     private let bus: any MessageBus
@@ -75,6 +77,7 @@ public final class Memberships: Sendable {
     /// Drops the cached record if its version is lower.
     public func forget(_ roomID: String, below version: Int) {
         state.withLock { state in
+            state.lowest.put(version, for: roomID)
             guard let known = state.known[roomID], known.version < version else { return }
             state.known.remove(roomID)
         }
@@ -150,7 +153,8 @@ extension Memberships.State {
         // The cached record is stale, if there is one.
         case .ask: known.remove(roomID)
         // Only now does it reach new callers, who must not overtake those who waited.
-        case .finish(.success(let membership)): known.put(membership, for: roomID)
+        case .finish(.success(let membership)):
+            if membership.version >= lowest[roomID] ?? 0 { known.put(membership, for: roomID) }
         default: break
         }
         if !turns.isIdle { self.turns[roomID] = turns }

@@ -212,6 +212,7 @@ public struct RequestTable: Sendable {
         manifest.logLayout = logLayout
         manifest.objectContributions = objectContributions
         manifest.checks = entries.flatMap(\.endpoint.checks)
+        manifest.confirmsPeopleChanges = service.keeper != nil
         manifest.emits = Set(service.events.map(\.event)).sorted()
         let description = description
         if !description.isEmpty {
