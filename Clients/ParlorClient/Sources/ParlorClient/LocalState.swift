@@ -44,6 +44,7 @@ package final class LocalState {
             files: BoardFiles(files: files(.boards), isForced: settings.outbox.isForced), clock: clock,
             log: settings.log, onUnknownRoom: { [weak rooms] in rooms?.check($0) })
         conversations = OpenConversations(of: user, in: rooms, backing: backing, settings: settings.conversation)
+        rooms.onShow = { [weak conversations] in conversations?.noteRooms() }
     }
 
     /// Reads the messages of an earlier run, and continues to send them.
@@ -89,9 +90,11 @@ package final class LocalState {
     }
 
     /// Deletes all local data of a room that the person is no longer in, and ends its board and conversation.
-    func forget(_ roomID: String) async {
-        await boards.forget(roomID)
-        await conversations.forget(roomID)
+    ///
+    /// - Parameter reason: the failure that they show.
+    func forget(_ roomID: String, because reason: ClientFailure) async {
+        await boards.forget(roomID, because: reason)
+        await conversations.forget(roomID, because: reason)
         await outbox.removeAll(in: roomID)
         drafts.removeAll(in: roomID)
     }
@@ -103,8 +106,7 @@ package final class LocalState {
         var stores: [String: MessageStore] = [:]
         for roomID in advance.events.keys {
             guard let room = rooms[roomID] else { continue }
-            stores[roomID] = MessageStore(
-                roomID: roomID, ownID: user.id, participantIDs: Set(room.participants.map(\.userID)))
+            stores[roomID] = MessageStore(roomID: roomID, ownID: user.id, readership: Readership(of: room))
         }
         await backing.cache.keep(advance, stores: stores)
     }

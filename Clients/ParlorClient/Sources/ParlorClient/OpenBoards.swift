@@ -95,8 +95,8 @@ package final class OpenBoards {
     }
 
     /// Removes the board of a room that the person is no longer in.
-    func forget(_ roomID: String) async {
-        await boards.removeValue(forKey: roomID)?.end(because: .roomGone)
+    func forget(_ roomID: String, because reason: ClientFailure) async {
+        await boards.removeValue(forKey: roomID)?.end(because: reason)
         await files.remove(roomID)
     }
 

@@ -36,8 +36,8 @@ package final class OpenConversations {
         let conversation =
             conversations[room.id]
             ?? Conversation(
-                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userID)),
-                isBehind: isBehind, backing: backing, settings: settings)
+                roomID: room.id, ownID: user.id, readership: Readership(of: room), isBehind: isBehind, backing: backing,
+                settings: settings)
         if isEnded { return conversation }
         conversation.onUnknownRoom = { [weak rooms] in rooms?.check(room.id) }
         conversation.reader.unreadCount = { [counts = rooms.counts] in counts.latest(of: room.id)?.unreadMessages }
@@ -124,11 +124,20 @@ package final class OpenConversations {
 
     func apply(_ update: SocketUpdate) { for conversation in conversations.values { conversation.apply(update) } }
 
+    /// Notes that rooms have changed: with their people, it changes who has to read messages.
+    func noteRooms() {
+        for (roomID, conversation) in conversations {
+            if let room = rooms[roomID] { conversation.setReadership(Readership(of: room)) }
+        }
+    }
+
     /// Ends the conversation of a room that the person is no longer in. A screen that opens the room again gets a new
     /// one, because this one stays empty.
-    func forget(_ roomID: String) async {
+    func forget(_ roomID: String, because reason: ClientFailure) async {
         (screens[roomID], wholeScreens[roomID]) = (nil, nil)
-        await conversations.removeValue(forKey: roomID)?.end()
+        // Until the cached messages are removed, nobody may take them as those of a room that has become the person's again.
+        backing.fresh.noteStale(roomID)
+        await conversations.removeValue(forKey: roomID)?.end(because: reason)
         await backing.cache.remove(roomID)
     }
 

@@ -1,13 +1,13 @@
 import Foundation
 import Observation
 
-/// The chat with one person, in one list, over all rooms that only the two people share.
+/// The chat with one person, in one list, over all direct rooms of the two people.
 ///
 /// It opens the ``Conversation``s of the rooms whose messages are shown. It opens another room as soon as its older
 /// messages are needed, or when it gets a new one. So everything is live, also in rooms that are made meanwhile, and a
 /// room with current cached messages is not fetched. Elements stay unseen, as no board is shown.
 ///
-/// ``items`` has all messages of these rooms from the first shown one on. Rooms with more people are left out.
+/// ``items`` has all messages of these rooms from the first shown one on.
 ///
 /// ``RoomsClient/openConversation(with:)`` makes one. ``close()`` ends it, and so does its release, unless it is loading.
 @MainActor
@@ -36,7 +36,7 @@ package final class PersonConversation {
     package let person: Person
     /// The messages by the server's time, then the person's own that are not sent yet.
     package private(set) var items: [Item] = []
-    /// The rooms that only the two people share. The room in which a message was sent or deleted last comes first.
+    /// The direct rooms of the two people. The room in which a message was sent or deleted last comes first.
     package private(set) var rooms: [Room] = []
     /// True if there are older messages.
     package private(set) var hasOlder = false
@@ -121,7 +121,7 @@ package final class PersonConversation {
 
     private func update() {
         let shared = list.rooms.filter { room in
-            room.participants.count == 2 && room.participants.contains { $0.userID == person.id }
+            room.kind == .direct && room.participants.contains { $0.userID == person.id }
         }.sorted { ($0.messagesUpdatedAt ?? .distantPast, $0.id) > ($1.messagesUpdatedAt ?? .distantPast, $1.id) }
         if rooms != shared { rooms = shared }
         let ids = Set(shared.map(\.id))

@@ -91,7 +91,7 @@ public final class RoomsClient {
             // call then clears `outboxFailure`.
             onOutboxRead: { await eventRelay.client?.local.readOutbox() })
         eventRelay.client = self
-        rooms.onGone = { [weak local] roomID in Task { await local?.forget(roomID) } }
+        rooms.onGone = { [weak local] roomID, reason in Task { await local?.forget(roomID, because: reason) } }
     }
 
     // MARK: Lifecycle

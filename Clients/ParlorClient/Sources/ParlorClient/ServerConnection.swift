@@ -99,6 +99,23 @@ extension ServerConnection: RoomServer {
         try await api.makeRoom(with: userID, name: name, requestID: requestID)
     }
 
+    package func makeGroup(with userIDs: [String], name: String?, requestID: String) async throws -> RoomAnswer {
+        try await api.makeGroup(with: userIDs, name: name, requestID: requestID)
+    }
+
+    package func addPeople(_ userIDs: [String], to roomID: String) async throws -> RoomAnswer {
+        try await api.addPeople(userIDs, to: roomID)
+    }
+
+    package func removePerson(_ userID: String, from roomID: String) async throws {
+        try await api.removePerson(userID, from: roomID)
+    }
+
+    package func setRole(_ role: Room.Participant.Role, of userID: String, in roomID: String) async throws -> RoomAnswer
+    {
+        try await api.setRole(role, of: userID, in: roomID)
+    }
+
     package func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {
         try await api.rename(roomID, to: name)
     }

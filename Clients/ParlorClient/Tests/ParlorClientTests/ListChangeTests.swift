@@ -60,7 +60,7 @@ struct ListChangeTests {
 
     @Test("in a long chat, a receipt, a new message, an older page and a deletion are each one change")
     func messages() throws {
-        var store = MessageStore(roomID: "room", ownID: "me", participantIDs: ["me", "ada", "ben"])
+        var store = MessageStore(roomID: "room", ownID: "me", readership: .of("me", "ada", "ben"))
         store.merge(Page(items: (501...1_500).map { sample($0, from: "me") }, next: "501"), asked: .newest)
         func change(_ body: (inout MessageStore) -> Void) -> ListChange<MessageItems> {
             let before = store.items

@@ -23,7 +23,7 @@ struct RoomsClientGoneRoomTests {
         await lookUntil { conversation.isVerified && board.isVerified }
         // This message is handed to the outbox while the room is forgotten.
         conversation.send("typed just before")
-        client.rooms.forget(home.roomID)
+        client.rooms.forget(home.roomID, because: .roomGone)
         await lookUntil { conversation.failure?.code == "room_not_found" && board.failure?.code == "room_not_found" }
         await TestClock.settle()
         #expect(conversation.items.isEmpty)
@@ -49,7 +49,7 @@ struct RoomsClientGoneRoomTests {
         let id = try #require(conversation.send("sent just before"))
         await lookUntil { conversation.items.last?.message != nil }
         let message = try #require(conversation.items.last?.message)
-        client.rooms.forget(home.roomID)
+        client.rooms.forget(home.roomID, because: .roomGone)
         await lookUntil { conversation.failure != nil }
         conversation.sending.take(.stored(tempID: id, message))
         #expect(conversation.items.isEmpty)
@@ -62,7 +62,7 @@ struct RoomsClientGoneRoomTests {
         let room = try #require(client.rooms[home.roomID])
         let first = client.openConversation(room)
         await lookUntil { first.isVerified }
-        client.rooms.forget(home.roomID)
+        client.rooms.forget(home.roomID, because: .roomGone)
         await lookUntil { first.failure != nil && client.local.conversations[home.roomID] == nil }
         home.server.refuseNext("room:join", with: gone)
         home.server.refuseNext("GET /api/rooms/\(home.roomID)", with: gone)
@@ -132,7 +132,7 @@ struct RoomsClientGoneRoomTests {
         let lost = client.open(room)
         let board = lost.board
         await lookUntil { board.isVerified }
-        client.rooms.forget(home.roomID)
+        client.rooms.forget(home.roomID, because: .roomGone)
         await lookUntil { board.failure != nil && client.local.conversations[home.roomID] == nil }
         let conversation = client.openConversation(room)
         await lookUntil { conversation.isVerified }

@@ -86,7 +86,7 @@ struct RoomsClientReopeningTests {
         let made = try home.server.makeRoom(by: home.server.addPerson("cy").id, with: home.ada.id)
         await lookUntil { client.rooms[made] != nil }
         await home.clock.advance(by: .seconds(1))
-        await lookUntil { client.rooms.keeping == nil }
+        await lookUntil { client.rooms.keeper.writing == nil }
         await client.endProcess()
         let next = home.makeClient()
         await next.rooms.showKept()

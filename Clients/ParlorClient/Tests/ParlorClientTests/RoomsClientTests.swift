@@ -94,7 +94,7 @@ struct RoomsClientTests {
         server.refuseNext("message:send", with: Refusal(code: "room_not_found", message: "gone"))
         conversation.send("too late")
         await until { conversation.items.last?.pending?.state.isFailed == true }
-        client.rooms.forget(roomID)
+        client.rooms.forget(roomID, because: .roomGone)
         await lookUntil { !conversation.isEntered }
         #expect(conversation.items.isEmpty)
         await lookUntil { await client.local.outbox.messages(in: roomID).isEmpty }

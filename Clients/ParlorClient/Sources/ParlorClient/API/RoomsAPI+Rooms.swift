@@ -56,7 +56,7 @@ extension RoomsAPI {
         try await answer(to: try HTTPRequest("GET", to: ["rooms", id]))
     }
 
-    /// Creates a room, even if the two people already share one.
+    /// Creates a direct room, even if the two people already share one.
     ///
     /// - Parameter requestID: 1 to 64 characters. A repeat with the same id returns the room that the first
     ///   call created. Without an id, and on older servers, a repeat creates another room.
@@ -67,6 +67,40 @@ extension RoomsAPI {
             "clientRequestId": requestID.map(JSON.string),
         ])
         return try await answer(to: try HTTPRequest("POST", to: ["rooms"], body: body))
+    }
+
+    /// Creates a group, whose owner is the caller.
+    ///
+    /// - Parameters:
+    ///   - userIDs: 1 to 99 other people. Repeated ids and the caller's are ignored.
+    ///   - requestID: as for a direct room.
+    package func makeGroup(
+        with userIDs: [String], name: String? = nil, requestID: String? = nil
+    ) async throws -> RoomAnswer {
+        let body = JSON.members([
+            "participantIds": .array(userIDs.map(JSON.string)), "name": name.map(JSON.string),
+            "clientRequestId": requestID.map(JSON.string),
+        ])
+        return try await answer(to: try HTTPRequest("POST", to: ["rooms"], body: body))
+    }
+
+    /// Adds people to a group. Those who are there already are ignored.
+    package func addPeople(_ userIDs: [String], to roomID: String) async throws -> RoomAnswer {
+        let body: JSON = ["userIds": .array(userIDs.map(JSON.string))]
+        return try await answer(to: try HTTPRequest("POST", to: ["rooms", roomID, "participants"], body: body))
+    }
+
+    /// Removes a person from a group; the caller leaves it.
+    package func removePerson(_ userID: String, from roomID: String) async throws {
+        try await perform(try HTTPRequest("DELETE", to: ["rooms", roomID, "participants", userID]))
+    }
+
+    /// Gives a person in a group another role.
+    package func setRole(_ role: Room.Participant.Role, of userID: String, in roomID: String) async throws -> RoomAnswer
+    {
+        try await answer(
+            to: try HTTPRequest(
+                "PUT", to: ["rooms", roomID, "participants", userID, "role"], body: ["role": .string(role.rawValue)]))
     }
 
     /// Renames a room. An empty name removes the name.

@@ -85,11 +85,10 @@ public final class Conversation {
     /// Creates the conversation of a room. ``RoomsClient/open(_:)`` does so for an app.
     ///
     /// - Parameters:
-    ///   - participantIDs: the participants of the room, all of whom have to read a message before it counts as read;
-    ///     nil if unknown.
+    ///   - readership: the people who have to read a message before it counts as read.
     ///   - isBehind: false if the socket is connected and `SocketUpdate.recovered` has already arrived.
     package init(
-        roomID: String, ownID: String, participantIDs: Set<String>? = nil, isBehind: Bool = false,
+        roomID: String, ownID: String, readership: Readership = Readership(), isBehind: Bool = false,
         backing: MessageBacking, settings: Settings = Settings()
     ) {
         self.roomID = roomID
@@ -97,7 +96,7 @@ public final class Conversation {
         self.backing = backing
         self.settings = settings
         timeline = Timeline(
-            MessageStore(roomID: roomID, ownID: ownID, participantIDs: participantIDs),
+            MessageStore(roomID: roomID, ownID: ownID, readership: readership),
             catchUpPause: settings.catchUpPause, clock: backing.clock)
         loading = Loading(
             isBehind: isBehind, backoff: Backoff(from: settings.retryPause, upTo: settings.longestPause),
@@ -232,10 +231,14 @@ public final class Conversation {
 
     /// Leaves the room for good, and removes all its messages from the screen: the person is no longer in it. From now
     /// on nothing can be sent, and nothing that arrives late is shown.
-    func end() async {
-        loading.failure = .roomGone
+    func end(because reason: ClientFailure) async {
+        loading.failure = reason
         timeline.end()
         await leave()
+    }
+
+    func setReadership(_ readership: Readership) {
+        if readership != timeline.store.readership { timeline.change { $0.readership = readership } }
     }
 
     /// Writes typed messages and the cache to disk, and sends the end of typing and the read receipts. Call it when the

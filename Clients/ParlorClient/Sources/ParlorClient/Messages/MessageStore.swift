@@ -14,8 +14,10 @@ package struct MessageStore: Sendable {
 
     package let roomID: String
     package let ownID: String
-    /// The participants of the room; nil if unknown, which counts as a room of two.
-    package var participantIDs: Set<String>?
+    /// The people who have to read messages. A new one may show more of them as read.
+    package var readership: Readership {
+        didSet { if readership.isKnown { noteReadership() } }
+    }
 
     package internal(set) var items = MessageItems()
     package private(set) var version = 0
@@ -40,10 +42,10 @@ package struct MessageStore: Sendable {
     /// Receipts that arrived before their message.
     private(set) var earlyReceipts = RecentValues<[Message.Receipt]>(limit: rememberedIDs)
 
-    package init(roomID: String, ownID: String, participantIDs: Set<String>? = nil) {
+    package init(roomID: String, ownID: String, readership: Readership = Readership()) {
         self.roomID = roomID
         self.ownID = ownID
-        self.participantIDs = participantIDs
+        self.readership = readership
     }
 
     /// True if the server has messages before the first one here. Before a page has come, there is at least what comes
@@ -192,14 +194,27 @@ package struct MessageStore: Sendable {
         sortKeys[messageID].flatMap { items.slot(of: $0) }
     }
 
+    private mutating func noteReadership() {
+        noteChange { store in
+            var hasChanged = false
+            for slot in (0..<store.items.storedCount).map(store.items.slot) {
+                guard var message = store.items[slot].message, !message.isRead, store.readership.haveAllRead(message)
+                else { continue }
+                message.isRead = true
+                store.items[slot] = MessageItem(message, ownID: store.ownID)
+                hasChanged = true
+            }
+            return hasChanged
+        }
+    }
+
     private func add(_ receipt: Message.Receipt, to message: inout Message) -> Bool {
         guard receipt.userID != message.senderID else { return false }
         let before = message
         message.readBy.removeAll { $0.userID == receipt.userID }
         message.readBy.append(receipt)
         message.readBy.sort { ($0.readAt, $0.userID) < ($1.readAt, $1.userID) }
-        let readers = Set(message.readBy.map(\.userID))
-        message.isRead = message.isRead || (participantIDs ?? []).subtracting([message.senderID]).isSubset(of: readers)
+        message.isRead = message.isRead || readership.haveAllRead(message)
         return message != before
     }
 }

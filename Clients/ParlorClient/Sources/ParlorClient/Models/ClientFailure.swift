@@ -52,14 +52,19 @@ extension ClientFailure {
     /// The failure of a room that is not the person's any more.
     static let roomGone = refused(Refusal(code: "room_not_found", message: "The room is gone."))
 
+    /// The failure of a group that the person has left.
+    static let left = refused(Refusal(code: "left", message: "You have left the group."))
+    /// The failure of a group from which somebody removed the person.
+    static let removed = refused(Refusal(code: "removed", message: "You were removed from the group."))
+
     var isRoomGone: Bool { if case .refused(let refusal) = self { refusal.code == "room_not_found" } else { false } }
 }
 
 /// The server's refusal of a request.
 public struct Refusal: Error, Hashable, Sendable {
     /// A code from docs/api.md, such as `room_not_found`, or one of a plugin. Later servers may add codes. The
-    /// library has codes of its own: `not_forgotten`, `in_use`, `disconnected`, `unsupported_scheme`, and `refused` for a
-    /// connect that the server refuses without a code.
+    /// library has codes of its own: `not_forgotten`, `in_use`, `disconnected`, `unsupported_scheme`, `left` and `removed`
+    /// for a group that is no longer the person's, and `refused` for a connect that the server refuses without a code.
     public var code: String
     /// A text for a person.
     public var message: String

@@ -11,6 +11,8 @@ extension Message {
             case tempID = "tempId"
             /// Known but ignored: `Room.participants` has all receivers.
             case receiverID = "receiverId"
+            // What this version ignores.
+            case attachments, editedAt, reactions, readCount, replyTo, version
         }
 
         static let knownNames = NameSet(Known.self)

@@ -3,9 +3,12 @@ import Foundation
 extension Room {
     private struct Member: OpenKey {
         enum Known: String, CaseIterable {
-            case id, name, displayName, createdBy, createdAt, updatedAt, messagesUpdatedAt, lastActivityAt,
+            case id, kind, name, displayName, createdBy, createdAt, updatedAt, messagesUpdatedAt, lastActivityAt,
                 lastActivityType
-            case isActive, participants, elementCount, unseenElementCount, badges, hasUnread, lastMessage
+            case isActive, participants, participantCount, elementCount, unseenElementCount, badges, hasUnread,
+                lastMessage
+            // What this version ignores.
+            case firstUnreadSeq, settings
         }
 
         static let knownNames = NameSet(Known.self)
@@ -24,11 +27,14 @@ extension Room {
         let updatedAt = try members.decode(.known(.updatedAt), or: createdAt)
         let messagesUpdatedAt = try members.decodeIfPresent(Date.self, forKey: .known(.messagesUpdatedAt))
         let isMessageLater = messagesUpdatedAt.map { $0 > updatedAt } ?? false
+        let kind = try members.decodeIfPresent(String.self, forKey: .known(.kind))
         let activityType = try members.decodeIfPresent(String.self, forKey: .known(.lastActivityType))
         let unseen = try members.decodeCount(.known(.unseenElementCount))
         let badges = try members.decode(.known(.badges), or: Badges(messages: 0, elements: unseen))
         self.init(
             id: try members.decode(String.self, forKey: .known(.id)),
+            // A kind that a later server adds has no fixed two people either.
+            kind: kind.map { Kind(rawValue: $0) ?? .group } ?? .direct,
             name: name,
             displayName: Self.displayName(
                 try members.decodeIfPresent(String.self, forKey: .known(.displayName)), name, participants),
@@ -41,6 +47,7 @@ extension Room {
             lastActivityType: activityType.flatMap(ActivityType.init) ?? (isMessageLater ? .message : .roomUpdate),
             isActive: try members.decode(.known(.isActive), or: false),
             participants: participants,
+            participantCount: try members.decodeIfPresent(Int.self, forKey: .known(.participantCount))?.asCount,
             elementCount: try members.decodeCount(.known(.elementCount)),
             badges: badges,
             hasUnread: try members.decode(.known(.hasUnread), or: badges.isAnyAboveZero),
@@ -52,6 +59,7 @@ extension Room {
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encode(id, forKey: .known(.id))
+        try members.encode(kind, forKey: .known(.kind))
         try members.encodeIfPresent(name, forKey: .known(.name))
         try members.encode(displayName, forKey: .known(.displayName))
         try members.encode(createdBy, forKey: .known(.createdBy))
@@ -62,6 +70,7 @@ extension Room {
         try members.encode(lastActivityType, forKey: .known(.lastActivityType))
         try members.encode(isActive, forKey: .known(.isActive))
         try members.encode(participants, forKey: .known(.participants))
+        try members.encode(participantCount, forKey: .known(.participantCount))
         try members.encode(elementCount, forKey: .known(.elementCount))
         try members.encode(badges, forKey: .known(.badges))
         try members.encode(hasUnread, forKey: .known(.hasUnread))
@@ -78,11 +87,13 @@ extension Room {
 extension Room.Participant {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
+        let role = try members.decodeIfPresent(String.self, forKey: .role)
         self.init(
             userID: try members.decode(String.self, forKey: .userID),
             username: try members.decode(.username, or: ""),
             firstName: try members.decodeIfPresent(String.self, forKey: .firstName),
             joinedAt: try members.decode(.joinedAt, or: .distantPast),
+            role: role.flatMap(Role.init) ?? .member,
             isPresent: try members.decode(.isPresent, or: false))
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 /// A room, as one person sees it.
 public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var id: String
+    public var kind: Kind
     /// The room's name; nil if it has none, also where the server sends an empty one.
     public var name: String?
     /// The name, or the participants' names. It is empty if an older server sends neither, so show
@@ -19,7 +20,10 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     /// True if somebody has the room open. In a ``RoomList``, true only if another person has it open while it is open
     /// here and there is a connection: the server notifies nobody else.
     public var isActive: Bool
+    /// The participants, in the order in which they came. Of a group with more than ten, a ``RoomList`` has only the
+    /// first ones and the person, until the room is opened; ``participantCount`` counts all.
     public var participants: [Participant]
+    public var participantCount: Int
     public var elementCount: Int
     /// The counts of what is new to the person.
     public var badges: Badges
@@ -31,6 +35,13 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     /// plugins. They are as of the last answer with the room: no event changes them, but
     /// ``RoomList/refreshSoon(_:)`` fetches them again.
     public var extras: [String: JSON]
+
+    public enum Kind: String, Codable, Sendable {
+        /// A room of two people, who never change.
+        case direct
+        /// A room whose people come and go.
+        case group
+    }
 
     /// What happened last in a room.
     public enum ActivityType: String, Codable, Sendable {
@@ -44,21 +55,33 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
         public var username: String
         public var firstName: String?
         public var joinedAt: Date
+        /// What the person may do. In a direct room both may do everything.
+        public var role: Role
         /// True if the person has the room open. In a ``RoomList``, as with ``Room/isActive``.
         public var isPresent: Bool
 
         enum CodingKeys: String, CodingKey {
             case userID = "userId"
-            case username, firstName, joinedAt, isPresent
+            case username, firstName, joinedAt, role, isPresent
+        }
+
+        public enum Role: String, Codable, Sendable {
+            /// May add and remove people, and set roles.
+            case owner
+            case member
         }
 
         public var id: String { userID }
 
-        public init(userID: String, username: String, firstName: String? = nil, joinedAt: Date, isPresent: Bool) {
+        public init(
+            userID: String, username: String, firstName: String? = nil, joinedAt: Date, role: Role = .member,
+            isPresent: Bool
+        ) {
             self.userID = userID
             self.username = username
             self.firstName = firstName
             self.joinedAt = joinedAt
+            self.role = role
             self.isPresent = isPresent
         }
     }
@@ -110,13 +133,17 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
         }
     }
 
+    /// - Parameter participantCount: nil for the number of these participants.
     public init(
-        id: String, name: String? = nil, displayName: String, createdBy: String, createdAt: Date, updatedAt: Date,
+        id: String, kind: Kind = .direct, name: String? = nil, displayName: String, createdBy: String, createdAt: Date,
+        updatedAt: Date,
         messagesUpdatedAt: Date? = nil, lastActivityAt: Date, lastActivityType: ActivityType = .roomUpdate,
-        isActive: Bool = false, participants: [Participant] = [], elementCount: Int = 0, badges: Badges = Badges(),
-        hasUnread: Bool = false, lastMessage: LastMessage? = nil, extras: [String: JSON] = [:]
+        isActive: Bool = false, participants: [Participant] = [], participantCount: Int? = nil, elementCount: Int = 0,
+        badges: Badges = Badges(), hasUnread: Bool = false, lastMessage: LastMessage? = nil,
+        extras: [String: JSON] = [:]
     ) {
         self.id = id
+        self.kind = kind
         self.name = name
         self.displayName = displayName
         self.createdBy = createdBy
@@ -127,6 +154,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
         self.lastActivityType = lastActivityType
         self.isActive = isActive
         self.participants = participants
+        self.participantCount = participantCount ?? participants.count
         self.elementCount = elementCount
         self.badges = badges
         self.hasUnread = hasUnread

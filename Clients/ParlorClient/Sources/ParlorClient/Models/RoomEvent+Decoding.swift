@@ -59,6 +59,16 @@ struct DecodedEvent: DecodableWithConfiguration {
         case "room:presence":
             return .presence(
                 roomID: try fields.room(), userID: try fields("userId"), isPresent: try fields("isPresent"))
+        case "participant:joined":
+            return .participantJoined(
+                roomID: try fields.room(), try fields("participant"), addedBy: try fields("addedBy"),
+                updatedAt: try fields("updatedAt"))
+        case "participant:left":
+            return .participantLeft(
+                roomID: try fields.room(), userID: try fields("userId"), removedBy: try fields["removedBy"],
+                updatedAt: try fields("updatedAt"))
+        case "participant:updated":
+            return .participantUpdated(roomID: try fields.room(), try fields("participant"))
         default:
             return nil
         }
@@ -96,6 +106,8 @@ struct DecodedEvent: DecodableWithConfiguration {
         switch name {
         case "room:created":
             return .roomCreated(try fields("room"))
+        case "room:removed":
+            return .roomRemoved(roomID: try fields.room(), removedBy: try fields["removedBy"])
         case "room:badges":
             let badges: Room.Badges = try fields("badges")
             return .badges(

@@ -13,6 +13,12 @@ public enum RoomEvent: Equatable, Sendable {
     case roomCleared(roomID: String, clearedBy: String)
     case roomUpdated(roomID: String, name: String?, updatedAt: Date)
     case presence(roomID: String, userID: String, isPresent: Bool)
+    /// Somebody was added to a group. The participant's `isPresent` is false, as this event does not have it.
+    case participantJoined(roomID: String, Room.Participant, addedBy: String, updatedAt: Date)
+    /// Somebody has left a group, or was removed; `removedBy` is nil for who left.
+    case participantLeft(roomID: String, userID: String, removedBy: String?, updatedAt: Date)
+    /// Somebody in a group has another role. The participant's `isPresent` is false, as this event does not have it.
+    case participantUpdated(roomID: String, Room.Participant)
 
     // Events that go to everyone connected, or only to the room's participants (`GLOBAL_SCOPE`). They have only ids,
     // times and counts.
@@ -23,7 +29,10 @@ public enum RoomEvent: Equatable, Sendable {
     case roomUpdatedGlobal(roomID: String, updatedBy: String, updatedAt: Date)
 
     // Events that go to all sockets of the person.
+    /// A room with the person was created, or the person was added to a group.
     case roomCreated(Room)
+    /// The person has left a group, or was removed; `removedBy` is nil for who left.
+    case roomRemoved(roomID: String, removedBy: String?)
     case badges(roomID: String, badges: Room.Badges, hasUnread: Bool)
 
     /// The server refused an event that was sent without an ack.

@@ -9,6 +9,8 @@ import Foundation
 struct BadgeDoubts {
     /// The open rooms whose unread count may be wrong.
     private var doubtful: Set<String> = []
+    /// The time of each room's last message or element by another person.
+    private var arrivedAt: [String: Date] = [:]
 
     /// Notes an event before it is counted.
     ///
@@ -20,11 +22,14 @@ struct BadgeDoubts {
     mutating func note(
         _ event: RoomEvent, _ counts: RoomCountManager, _ store: RoomStore, shown: Set<String>, now: Date
     ) -> Bool {
+        if let (roomID, personID) = event.arrival, personID != store.userID, store.sorted.contains(roomID) {
+            arrivedAt[roomID] = now
+        }
         guard case .badges(let roomID, let badges, _) = event, let known = counts.latest(of: roomID) else {
             return false
         }
-        let isDoubtful =
-            badges.messages > known.unreadMessages || store.hasLateArrival(in: roomID, now: now)
+        let isLate = arrivedAt[roomID].map { now.timeIntervalSince($0) < RoomStore.doubtful } ?? false
+        let isDoubtful = badges.messages > known.unreadMessages || isLate
         let isBoardOpen = counts.isOpen(roomID)
         if !isBoardOpen, badges.elements > known.unseenElements { return true }
         guard isBoardOpen || shown.contains(roomID) else { return isDoubtful }

@@ -31,12 +31,14 @@ extension RoomStore {
     /// Marks everybody in a room as absent, because the room is being left.
     mutating func forgetPresence(in roomID: String) {
         presence[roomID] = nil
+        peopleChanged.remove(roomID)
         showPresence(in: roomID)
     }
 
     /// Marks everybody as absent, because the connection has ended.
     mutating func forgetPresence() {
         for roomID in presence.keys { forgetPresence(in: roomID) }
+        peopleChanged = []
     }
 
     private mutating func showPresence(in roomID: String) {

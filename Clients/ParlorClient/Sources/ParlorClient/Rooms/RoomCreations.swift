@@ -4,7 +4,8 @@ import Foundation
 struct RoomCreations {
     /// The arguments of a call that creates a room.
     struct Arguments: Hashable {
-        let userID: String
+        let userIDs: [String]
+        let kind: Room.Kind
         let name: String?
     }
 

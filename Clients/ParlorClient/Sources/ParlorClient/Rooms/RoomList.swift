@@ -15,8 +15,8 @@ public final class RoomList {
 
     /// The rooms in the ``order``, latest first.
     public var rooms: [Room] { shown.rooms }
-    /// The people who share rooms with the person, latest activity first. Each has these rooms, sorted as by
-    /// ``RoomOrder/content``.
+    /// The people who share direct rooms with the person, latest activity first. Each has these rooms, sorted as by
+    /// ``RoomOrder/content``. Groups are in ``rooms`` alone.
     public var people: [PersonWithRooms] { shown.people }
     /// True while all rooms are being fetched.
     public var isLoading: Bool { fetching.isLoading }
@@ -35,6 +35,8 @@ public final class RoomList {
     public var counts: RoomCountManager { shown.counts }
     /// The people with whom the person shares no room yet.
     public let peopleWithoutRooms: PeopleWithoutRooms
+    /// The changes of groups.
+    public var groups: Groups { Groups(list: self, server: server) }
 
     /// The sort order of the rooms. A change is shown at once.
     public var order: RoomOrder {
@@ -45,20 +47,21 @@ public final class RoomList {
     /// The room with this id; nil if it is not in the list.
     public subscript(roomID: String) -> Room? { shown[roomID] }
 
-    /// Called with the id of a room when the server says that it is not the person's any more.
-    @ObservationIgnored var onGone: @MainActor (String) -> Void = { _ in }
+    /// Called with the id of a room that is not the person's any more, and the reason.
+    @ObservationIgnored var onGone: @MainActor (String, ClientFailure) -> Void = { _, _ in }
+    /// Called when changed rooms are shown.
+    @ObservationIgnored var onShow: @MainActor () -> Void = {} {
+        didSet { shown.onShow = onShow }
+    }
     @ObservationIgnored let fetching: RoomsFetching
-    /// The task that writes to the cache.
-    @ObservationIgnored private(set) var keeping: Task<Void, Never>?
-    @ObservationIgnored private let shown: ShownRooms
+    @ObservationIgnored let keeper: RoomListKeeper
+    @ObservationIgnored let shown: ShownRooms
     @ObservationIgnored private let server: any RoomServer
     @ObservationIgnored private let clock: any ClientClock
     @ObservationIgnored private let cache: RoomListCache?
     @ObservationIgnored private let makeID: () -> String
     /// The version of ``failedRoomIDs``.
     @ObservationIgnored private var failedVersion = 0
-    /// True if the cache has to be written again.
-    @ObservationIgnored private var isToBeKept = false
     @ObservationIgnored private var creations = RoomCreations()
     @ObservationIgnored private var doubts = BadgeDoubts()
     /// The time of the last answer with all rooms.
@@ -89,6 +92,7 @@ public final class RoomList {
         self.clock = clock
         self.makeID = makeID
         self.cache = cache
+        keeper = RoomListKeeper(cache)
         shown.onMembership = { [peopleWithoutRooms] rooms in
             peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userID) }))
         }
@@ -147,8 +151,10 @@ public final class RoomList {
             let answer = try await server.rooms(sortedBy: order)
             let missingFields = RoomFieldSource.named(in: answer.degraded)
             let overtaken = shown.store.finish(load, with: answer.rooms, missingFields: missingFields, now: clock.now)
-            counts.load(answer.rooms, keeping: overtaken, degraded: answer.degraded)
-            shown.noteCounts(of: answer.rooms.map(\.id))
+            // Without those that were removed since the request.
+            let rooms = answer.rooms.filter { shown.store.sorted.contains($0.id) }
+            counts.load(rooms, keeping: overtaken, degraded: answer.degraded)
+            shown.noteCounts(of: rooms.map(\.id))
             (isLoaded, loadedAt) = (true, clock.now)
             shown.show()
             keepRooms()
@@ -166,22 +172,29 @@ public final class RoomList {
         } catch {
             shown.store.abandon(load)
             guard ClientFailure(error).isRoomGone else { throw error }
-            forget(id)
+            forget(id, because: .roomGone)
         }
     }
 
     // MARK: Changes by the person
 
-    /// Creates a room. While the call is in progress, and for five minutes if its answer was lost, a call with the same
-    /// arguments returns the same room.
+    /// Creates a direct room. While the call is in progress, and for five minutes if its answer was lost, a call with the
+    /// same arguments returns the same room.
     ///
     /// - Throws: `ClientFailure` or `CancellationError`.
     public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {
-        let arguments = RoomCreations.Arguments(userID: userID, name: name)
+        try await make(.init(userIDs: [userID], kind: .direct, name: name)) { [server] requestID in
+            try await server.makeRoom(with: userID, name: name, requestID: requestID)
+        }
+    }
+
+    func make(
+        _ arguments: RoomCreations.Arguments, _ call: (_ requestID: String) async throws -> RoomAnswer
+    ) async throws -> Room {
         let requestID = creations.begin(arguments, at: clock.now, id: makeID())
         let load = shown.store.beginLoad()
         do {
-            let answer = try await server.makeRoom(with: userID, name: name, requestID: requestID)
+            let answer = try await call(requestID)
             creations.end(arguments)
             // The room's event may have arrived first, and later events may have changed the room since.
             guard let known = shown.store[answer.room.id] else {
@@ -202,13 +215,25 @@ public final class RoomList {
     ///
     /// - Throws: `ClientFailure` or `CancellationError`.
     public func rename(_ roomID: String, to name: String) async throws {
+        try await change { [server] in try await server.rename(roomID, to: name) }
+    }
+
+    /// Makes a call that changes a room, and applies its answer.
+    func change(_ call: () async throws -> RoomAnswer) async throws {
         let load = shown.store.beginLoad()
         do {
-            take(try await server.rename(roomID, to: name), load, isChange: true)
+            take(try await call(), load, isChange: true)
         } catch {
             shown.store.abandon(load)
             throw error
         }
+    }
+
+    /// Notes that a call has removed somebody else from a group.
+    func noteLeaving(of personID: String, in roomID: String) {
+        guard shown.store.applyLeaving(personID, roomID, at: nil, clock.now) != nil else { return }
+        shown.show()
+        fetching.fetchNeeded()
     }
 
     /// Notes that the person has opened the room, and marks its elements as seen.
@@ -271,10 +296,12 @@ public final class RoomList {
             if failure != nil { Task { await refresh() } } else { loadFirst() }
         case .joined(let room):
             guard isOpen(room.id) else { return }
+            shown.store.takePeople(of: room, now: clock.now)
             for person in room.participants {
                 shown.store.notePresence(person.isPresent, of: person.userID, in: room.id, isAnswer: true)
             }
             shown.showSoon(room.id)
+            if !isCatchingUp { fetching.fetchNeeded() }
         case .recovered:
             endCatchingUp()
             fetching.requireRefresh()
@@ -295,6 +322,11 @@ public final class RoomList {
         }
         // A replayed event may have been applied before, and old badges would undo later ones.
         var isOld = isCatchingUp && event.isRepeated
+        if case .roomRemoved(let roomID, let removedBy) = event {
+            // The person may have been added again since.
+            if isOld { return shown.store.check(roomID, now: clock.now) }
+            return forget(roomID, because: removedBy == nil ? .left : .removed)
+        }
         // Each receipt counts once, so a repetition changes nothing.
         if case .messagesRead = event { isOld = false }
         let isDoubtful = !isOld && doubts.note(event, counts, shown.store, shown: entered, now: clock.now)
@@ -317,7 +349,7 @@ public final class RoomList {
     private func endCatchingUp() {
         isCatchingUp = false
         // The `:global` events that belong to replayed events will not come: they are never replayed.
-        shown.store.namedAt = [:]
+        shown.store.describedAt = [:]
     }
 
     // MARK: Answers
@@ -325,11 +357,12 @@ public final class RoomList {
     /// Applies an answer with one room.
     ///
     /// - Parameter isChange: true if the call created or changed the room.
-    private func take(_ answer: RoomAnswer, _ load: RoomStore.Load, isChange: Bool = false) {
+    private func take(_ answer: RoomAnswer, _ load: RoomLoads.Load, isChange: Bool = false) {
         let room = answer.room
         let missingFields = RoomFieldSource.named(in: answer.degraded)
         let isNew = shown.store.finish(
             load, with: room, missingFields: missingFields, isChange: isChange, now: clock.now)
+        guard shown.store.sorted.contains(room.id) else { return fetching.fetchNeeded() }
         if isNew || counts.latest(of: room.id) == nil { counts.load(room, degraded: answer.degraded) }
         shown.noteCounts(of: [room.id])
         shown.show()
@@ -338,12 +371,14 @@ public final class RoomList {
         fetching.noteMissingFields(missingFields)
     }
 
-    /// Removes a room, because the server says that it is no longer the person's.
-    func forget(_ roomID: String) {
+    /// Removes a room that is no longer the person's.
+    ///
+    /// - Parameter reason: the failure that the room's screens show.
+    func forget(_ roomID: String, because reason: ClientFailure) {
         shown.store.forget(roomID)
         counts.forget(roomID)
         shown.show()
-        onGone(roomID)
+        onGone(roomID, reason)
         keepRooms()
     }
 
@@ -366,23 +401,10 @@ public final class RoomList {
         guard isLoaded else { return }
         shown.show()
         keepRooms()
-        // This ends the cache's pause.
-        keeping?.cancel()
-        await keeping?.value
+        await keeper.finish()
     }
 
     /// Starts to write the rooms to the cache. It is called after each answer, so that a removed room is also removed
     /// from the disk, and after the event of a new room.
-    private func keepRooms() {
-        guard let cache else { return }
-        isToBeKept = true
-        guard keeping == nil else { return }
-        keeping = Task {
-            while isToBeKept {
-                isToBeKept = false
-                await cache.keep(rooms)
-            }
-            keeping = nil
-        }
-    }
+    private func keepRooms() { keeper.write { self.rooms } }
 }

@@ -54,9 +54,18 @@ extension Room {
     mutating func takeName(_ newName: String?) {
         name = newName
         let others = participants.filter { $0.userID != createdBy }
-        let people = participants.filter { $0.userID == createdBy } + others
-        let joined = people.map(\.displayName).joined(separator: " & ")
-        displayName = newName.flatMap { $0.isEmpty ? nil : $0 } ?? joined
+        let people = kind == .group ? participants : participants.filter { $0.userID == createdBy } + others
+        let joined = people.prefix(Self.namedPeople).map(\.displayName).joined(separator: " & ")
+        let rest = participantCount - Self.namedPeople
+        displayName = newName.flatMap { $0.isEmpty ? nil : $0 } ?? (rest > 0 ? "\(joined) +\(rest)" : joined)
+    }
+
+    /// The number of people whose names are the display name of a room without a name.
+    private static let namedPeople = 3
+
+    mutating func takePeople(of other: Room) {
+        (participants, participantCount) = (other.participants, other.participantCount)
+        takeName(name)
     }
 }
 

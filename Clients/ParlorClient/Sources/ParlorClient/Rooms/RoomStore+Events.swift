@@ -5,8 +5,7 @@ extension RoomStore {
     ///
     /// - Returns: the id of the event's room; nil if the store does not have that room.
     mutating func apply(_ event: RoomEvent, now: Date) -> String? {
-        if let (roomID, personID) = event.arrival, personID != userID { noteArrival(in: roomID, at: now) }
-        return switch event {
+        switch event {
         case .messageNew(let message): applyMessage(message, now)
         case .messageNewGlobal(let roomID, let messageID, _, let time):
             applyMessage(messageID, in: roomID, at: time, now)
@@ -20,10 +19,16 @@ extension RoomStore {
         case .elementsChangedGlobal(let change): apply(change, now)
         case .roomUpdated(let roomID, let name, let time): applyName(name, of: roomID, at: time, now)
         case .roomUpdatedGlobal(let roomID, _, let time): applyUpdate(of: roomID, at: time, now)
+        case .participantJoined(let roomID, let participant, _, let time):
+            applyPeople(of: roomID, at: time, now) { $0.put(participant) }
+        case .participantUpdated(let roomID, let participant):
+            applyPeople(of: roomID, at: nil, now) { $0.put(participant) }
+        case .participantLeft(let roomID, let userID, _, let time): applyLeaving(userID, roomID, at: time, now)
         case .roomCreated(let room): applyNew(room, now)
         case .badges(let roomID, _, _): touch(roomID, isDoubtful: true, now: now) ? roomID : nil
-        // Participants of a created room also get `roomCreated`, which has the room. `RoomList` applies presence.
-        case .roomCreatedGlobal, .presence, .typing, .messagesRead, .requestFailed, .unknown: nil
+        // Participants of a created room also get `roomCreated`, which has the room. `RoomList` applies presence and
+        // removals.
+        case .roomCreatedGlobal, .roomRemoved, .presence, .typing, .messagesRead, .requestFailed, .unknown: nil
         }
     }
 
@@ -31,7 +36,7 @@ extension RoomStore {
         let roomID = message.roomID
         guard touch(roomID, now: now) else { return nil }
         meet(.message(message.id), of: roomID)
-        guard !deletedMessages.contains(message.id) else { return roomID }
+        guard deletedMessages[message.id] == nil else { return roomID }
         change(roomID) { room in
             if let last = room.lastMessage, last.createdAt > message.createdAt { return }
             room.noteMessages(at: message.createdAt)
@@ -46,7 +51,7 @@ extension RoomStore {
         // Ids sort by creation. A message that is not newer than the shown one was applied before, or came with an
         // answer.
         if let last = self[roomID]?.lastMessage, id <= last.id { return roomID }
-        guard !deletedMessages.contains(id) else { return roomID }
+        guard deletedMessages[id] == nil else { return roomID }
         let time = fullTime(of: time, in: roomID)
         change(roomID) { $0.noteMessages(at: time) }
         need(.message(id), of: roomID)
@@ -55,7 +60,7 @@ extension RoomStore {
 
     private mutating func applyDeletion(of id: String, in roomID: String, at time: Date?, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
-        noteDeletion(of: id)
+        deletedMessages.set(true, for: id)
         meet(.message(id), of: roomID)
         if let time {
             let time = fullTime(of: time, in: roomID)
@@ -78,14 +83,14 @@ extension RoomStore {
     private mutating func applyElement(_ id: String?, in roomID: String, at time: Date?, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
         if let time { change(roomID) { $0.noteContent(at: time) } }
-        need(id.map(Need.element) ?? .clearing, of: roomID)
+        need(id.map(RoomNeed.element) ?? .clearing, of: roomID)
         return roomID
     }
 
     private mutating func apply(_ event: RoomEvent.ElementsChange, _ now: Date) -> String? {
         let isUnseen = event.kind == .created && event.userID != userID
         guard touch(event.roomID, isDoubtful: isUnseen, now: now) else { return nil }
-        meet(event.elementID.map(Need.element) ?? .clearing, of: event.roomID)
+        meet(event.elementID.map(RoomNeed.element) ?? .clearing, of: event.roomID)
         let time = fullTime(of: event.updatedAt, in: event.roomID)
         change(event.roomID) { $0.noteContent(at: time) }
         return event.roomID
@@ -93,7 +98,7 @@ extension RoomStore {
 
     private mutating func applyName(_ name: String?, of roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
-        noteName(of: roomID, at: time)
+        noteDescription(of: roomID, at: time)
         let full = fullTime(of: time, in: roomID)
         change(roomID) { room in
             room.takeName(name)
@@ -106,7 +111,7 @@ extension RoomStore {
     /// change. Otherwise the room is fetched.
     private mutating func applyUpdate(of roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
-        guard namedAt.removeValue(forKey: roomID) != time else { return roomID }
+        guard describedAt.removeValue(forKey: roomID) != time else { return roomID }
         let time = fullTime(of: time, in: roomID)
         change(roomID) { $0.noteContent(at: time) }
         need(.answer, of: roomID)
@@ -114,6 +119,7 @@ extension RoomStore {
     }
 
     private mutating func applyNew(_ room: Room, _ now: Date) -> String? {
+        noteReturn(of: room.id)
         _ = touch(room.id, now: now)
         guard !sorted.contains(room.id) else { return room.id }
         var new = room.withFullTimes
@@ -122,17 +128,12 @@ extension RoomStore {
         return room.id
     }
 
-    /// Returns a time with milliseconds for an event that has only seconds. It is later than all known times of that
-    /// second. If another room has a time in that second, the real order is unknown, so the event's room is fetched.
-    private mutating func fullTime(of second: Date, in roomID: String) -> Date {
-        var newest: Date?
-        for index in rooms.indices {
-            let date = rooms[index].lastActivityDate
-            guard (0..<1).contains(date.timeIntervalSince(second)) else { continue }
-            newest = max(newest ?? date, date)
-            if rooms[index].id != roomID { need(.answer, of: roomID) }
-        }
-        return newest.map { min($0.addingTimeInterval(0.0005), second.addingTimeInterval(0.9995)) } ?? second
+    /// Returns a time with milliseconds for an event that has only seconds. If the real order is unknown, the event's room
+    /// is fetched.
+    mutating func fullTime(of second: Date, in roomID: String) -> Date {
+        let (time, isAmong) = sorted.fullTime(of: second, in: roomID)
+        if isAmong { need(.answer, of: roomID) }
+        return time
     }
 }
 
@@ -163,7 +164,8 @@ extension RoomEvent {
         switch self {
         case .messageNew, .messageDeleted, .messagesRead, .elementCreated, .elementUpdated, .elementDeleted,
             .roomCleared,
-            .roomUpdated, .roomCreated, .badges:
+            .roomUpdated, .participantJoined, .participantLeft, .participantUpdated, .roomCreated, .roomRemoved,
+            .badges:
             true
         case .typing, .presence, .messageNewGlobal, .messageDeletedGlobal, .elementsChangedGlobal, .roomCreatedGlobal,
             .roomUpdatedGlobal, .requestFailed, .unknown:

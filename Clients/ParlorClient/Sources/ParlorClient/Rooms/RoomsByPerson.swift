@@ -4,12 +4,11 @@ struct RoomsByPerson {
     /// sorted as by `RoomOrder.content`.
     let people: [PersonWithRooms]
 
-    /// Groups rooms. A room with several other people is listed under each of them. E-mail addresses are missing,
-    /// because rooms have none.
+    /// Groups direct rooms. E-mail addresses are missing, because rooms have none.
     init(_ rooms: [Room], for userID: String) {
         var people: [String: PersonWithRooms] = [:]
         for room in rooms {
-            for other in room.participants where other.userID != userID {
+            for other in room.participants where room.kind == .direct && other.userID != userID {
                 let person = Person(id: other.userID, username: other.username, firstName: other.firstName)
                 people[person.id, default: PersonWithRooms(person: person, rooms: [])].rooms.append(room)
             }

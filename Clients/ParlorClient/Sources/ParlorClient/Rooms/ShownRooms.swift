@@ -12,6 +12,8 @@ final class ShownRooms {
     @ObservationIgnored let counts: RoomCountManager
     /// Called with the shown rooms when one was added or removed.
     @ObservationIgnored var onMembership: @MainActor ([Room]) -> Void = { _ in }
+    /// Called when changed rooms are shown.
+    @ObservationIgnored var onShow: @MainActor () -> Void = {}
     @ObservationIgnored private let clock: any ClientClock
     /// The rooms whose rows do not show their latest counts yet.
     @ObservationIgnored private var stale: Set<String> = []
@@ -89,6 +91,7 @@ final class ShownRooms {
         groups = nil
         shown = store.sorted
         if !isSame { onMembership(rooms) }
+        onShow()
         return true
     }
 

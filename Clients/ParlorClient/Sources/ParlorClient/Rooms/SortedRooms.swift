@@ -56,6 +56,16 @@ struct SortedRooms: Sendable {
         }
     }
 
+    /// Returns a time with milliseconds for a change in a second. It is later than all known times of that second.
+    ///
+    /// - Returns: also whether another room has a time in that second, so that the real order is unknown.
+    func fullTime(of second: Date, in roomID: String) -> (time: Date, isAmongOthers: Bool) {
+        let known = all.filter { (0..<1).contains($0.lastActivityDate.timeIntervalSince(second)) }
+        let newest = known.map(\.lastActivityDate).max()
+        let time = newest.map { min($0.addingTimeInterval(0.0005), second.addingTimeInterval(0.9995)) }
+        return (time ?? second, known.contains { $0.id != roomID })
+    }
+
     private mutating func insert(_ room: Room) {
         let key = order.key(of: room)
         all.insert(room, at: index(for: key))

@@ -26,7 +26,7 @@ struct ConversationTests {
         var settings = Conversation.Settings()
         settings.refetchLimit = 6
         conversation = Conversation(
-            roomID: "room", ownID: "me", participantIDs: ["me", "ann"],
+            roomID: "room", ownID: "me", readership: .of("me", "ann"),
             backing: MessageBacking(
                 server: server, outbox: outbox, cache: cache,
                 receipts: ReadReceipts(server: server, clock: clock, random: { 1 }), clock: clock,

@@ -105,7 +105,7 @@ struct DraftsTests {
         await first.endProcess()
         let client = try await home.connected()
         #expect(client.drafts[home.roomID] == "half a sen" && client.drafts[other] == "half a sen")
-        client.rooms.forget(other)
+        client.rooms.forget(other, because: .roomGone)
         await lookUntil { client.drafts[other].isEmpty }
         client.drafts[home.roomID] = "half a sentence"
         await client.enterBackground()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("MessageStore")
 struct MessageStoreTests {
-    var store = MessageStore(roomID: "room", ownID: "me", participantIDs: ["me", "ann"])
+    var store = MessageStore(roomID: "room", ownID: "me", readership: .of("me", "ann"))
 
     func typed(_ id: String) -> PendingMessage { PendingMessage(tempID: id, text: id, createdAt: start) }
 
@@ -163,7 +163,7 @@ struct MessageStoreTests {
 
     @Test("a message is read once all other participants have read it, and stays so")
     mutating func read() {
-        store.participantIDs = ["me", "ann", "bo"]
+        store.readership = .of("me", "ann", "bo")
         store.insert(sample(1, from: "me", tempID: "t"))
         store.markRead(["m1"], by: "ann", at: start)
         #expect(store.items[0].state == .stored)

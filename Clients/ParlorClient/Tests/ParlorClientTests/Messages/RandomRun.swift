@@ -236,7 +236,7 @@ final class RandomRun {
         return (
             outbox,
             Conversation(
-                roomID: "room", ownID: "me", participantIDs: ["me", "ann"], backing: backing, settings: shown)
+                roomID: "room", ownID: "me", readership: .of("me", "ann"), backing: backing, settings: shown)
         )
     }
 

@@ -25,3 +25,10 @@ extension MessageItems {
     /// The items in short form: the id of a stored message, such as `m3`, and the text of a pending one.
     var shown: [String] { map { $0.message?.id ?? $0.text } }
 }
+
+extension Readership {
+    /// People who have been in the room from the start.
+    static func of(_ userIDs: String...) -> Readership {
+        Readership(joinedAt: Dictionary(uniqueKeysWithValues: userIDs.map { ($0, .distantPast) }))
+    }
+}

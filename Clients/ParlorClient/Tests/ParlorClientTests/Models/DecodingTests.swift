@@ -73,22 +73,23 @@ struct DecodingTests {
     }
 
     static let room = """
-        {"id":"r1","name":"Garden","displayName":"Garden","createdBy":"u1","createdAt":"2024-12-17T09:45:00Z",
+        {"id":"r1","kind":"group","name":"Garden","displayName":"Garden","createdBy":"u1","createdAt":"2024-12-17T09:45:00Z",
          "updatedAt":"2024-12-17T09:46:00Z","messagesUpdatedAt":"2024-12-17T09:47:00Z",
          "lastActivityAt":"2024-12-17T09:47:00.500Z","lastActivityType":"message","isActive":true,
          "participants":[{"userId":"u1","username":"ada","firstName":null,"joinedAt":"2024-12-17T09:45:00Z",
-         "isPresent":true}],"elementCount":3,"unseenElementCount":2,"badges":{"messages":1,"elements":2},
+         "role":"owner","isPresent":true}],"participantCount":12,"elementCount":3,"unseenElementCount":2,"badges":{"messages":1,"elements":2},
          "hasUnread":true,"lastMessage":{"id":"m1","senderId":"u2","text":"Hi","createdAt":"2024-12-17T09:47:00.500Z"}}
         """
 
     @Test("a room of the contract is decoded")
     func wholeRoom() throws {
         let expected = Room(
-            id: "r1", name: "Garden", displayName: "Garden", createdBy: "u1", createdAt: someTime,
+            id: "r1", kind: .group, name: "Garden", displayName: "Garden", createdBy: "u1", createdAt: someTime,
             updatedAt: someTime + 60, messagesUpdatedAt: someTime + 120, lastActivityAt: someTime + 120.5,
             lastActivityType: .message, isActive: true,
-            participants: [.init(userID: "u1", username: "ada", joinedAt: someTime, isPresent: true)], elementCount: 3,
-            badges: .init(messages: 1, elements: 2), hasUnread: true,
+            participants: [
+                .init(userID: "u1", username: "ada", joinedAt: someTime, role: .owner, isPresent: true)
+            ], participantCount: 12, elementCount: 3, badges: .init(messages: 1, elements: 2), hasUnread: true,
             lastMessage: .init(id: "m1", senderID: "u2", text: "Hi", createdAt: someTime + 120.5))
         #expect(try decoded(Room.self, Self.room) == expected)
     }
@@ -104,14 +105,19 @@ struct DecodingTests {
         #expect(room.displayName == "Ada & bob" && room.updatedAt == someTime)
         #expect(room.lastActivityAt == someTime + 1 && room.lastActivityType == .message)
         #expect(room.badges == .init(messages: 0, elements: 4) && room.hasUnread)
+        #expect(room.kind == .direct && room.participantCount == 2)
+        #expect(room.participants.allSatisfy { $0.role == .member })
     }
 
-    @Test("an unknown kind of activity, an empty name, and a room without people are decoded")
+    @Test("an unknown kind or activity, an empty name, and a room without people are decoded")
     func oddRoom() throws {
-        let json = #"{"id":"r1","name":"","createdAt":"2024-12-17T09:45:00Z","lastActivityType":"dance","badges":{}}"#
+        let json = """
+            {"id":"r1","kind":"stage","name":"","createdAt":"2024-12-17T09:45:00Z","lastActivityType":"dance","badges":{}}
+            """
         let room = try decoded(Room.self, json)
         #expect(room.title(unnamed: "Sans nom") == "Sans nom" && room.name == nil)
-        #expect(room.lastActivityType == .roomUpdate && room.badges == .init() && !room.hasUnread)
+        #expect(
+            room.kind == .group && room.lastActivityType == .roomUpdate && room.badges == .init() && !room.hasUnread)
     }
 
     static let element = """

@@ -53,6 +53,19 @@ struct RoomEventTests {
         expect(
             "room:presence", #"{"roomId":"r","userId":"u","isPresent":false}"#,
             .presence(roomID: "r", userID: "u", isPresent: false))
+        let seconds = #""2024-12-17T09:45:00Z""#
+        let person = #"{"userId":"u","username":"ada","firstName":null,"joinedAt":\#(seconds),"role":"owner"}"#
+        let participant = Room.Participant(
+            userID: "u", username: "ada", joinedAt: someTime, role: .owner, isPresent: false)
+        expect(
+            "participant:joined", #"{"roomId":"r","participant":\#(person),"addedBy":"v","updatedAt":\#(seconds)}"#,
+            .participantJoined(roomID: "r", participant, addedBy: "v", updatedAt: someTime))
+        expect(
+            "participant:updated", #"{"roomId":"r","participant":\#(person)}"#,
+            .participantUpdated(roomID: "r", participant))
+        expect(
+            "participant:left", #"{"roomId":"r","userId":"u","removedBy":"v","updatedAt":\#(seconds)}"#,
+            .participantLeft(roomID: "r", userID: "u", removedBy: "v", updatedAt: someTime))
     }
 
     @Test("events to everyone are decoded")
@@ -94,6 +107,7 @@ struct RoomEventTests {
         expect(
             "room:created", #"{"room":\#(DecodingTests.room)}"#,
             .roomCreated(try decoded(Room.self, DecodingTests.room)))
+        expect("room:removed", #"{"roomId":"r","removedBy":null}"#, .roomRemoved(roomID: "r", removedBy: nil))
         expect(
             "room:badges", #"{"roomId":"r","badges":{"messages":2,"elements":0},"hasUnread":true}"#,
             .badges(roomID: "r", badges: .init(messages: 2, elements: 0), hasUnread: true))

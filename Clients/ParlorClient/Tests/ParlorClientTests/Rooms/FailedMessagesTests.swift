@@ -70,7 +70,7 @@ struct FailedMessagesTests {
     @Test("a room that the person has lost has no failure")
     func lost() async throws {
         let client = try await clientWithFailure()
-        await client.local.forget(home.roomID)
+        await client.local.forget(home.roomID, because: .roomGone)
         await lookUntil { client.rooms.failedRoomIDs.isEmpty }
         await client.stop()
     }

@@ -10,6 +10,8 @@ final class FakeRoomServer: RoomServer {
     var degraded: [String] = []
     var pages: [String: Page<Person>] = [:]
     private(set) var calls: [String] = []
+    /// The ids of requests to create a group.
+    private(set) var requestIDs: [String] = []
     private var isHeld = false
     private var held: [CheckedContinuation<Void, Never>] = []
     private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
@@ -66,6 +68,51 @@ final class FakeRoomServer: RoomServer {
         set(room)
         try await respond("make \(userID)")
         return RoomAnswer(room: room)
+    }
+
+    @MainActor func makeGroup(with userIDs: [String], name: String?, requestID: String) async throws -> RoomAnswer {
+        requestIDs.append(requestID)
+        var room = Given.room("made", with: userIDs)
+        room.kind = .group
+        set(room)
+        try await respond("make a group")
+        return RoomAnswer(room: room)
+    }
+
+    @MainActor func addPeople(_ userIDs: [String], to roomID: String) async throws -> RoomAnswer {
+        let room = try changePeople(of: roomID) { people in
+            people += userIDs.map { .init(userID: $0, username: $0, joinedAt: Given.start, isPresent: false) }
+        }
+        try await respond("add to \(roomID)")
+        return RoomAnswer(room: room)
+    }
+
+    @MainActor func removePerson(_ userID: String, from roomID: String) async throws {
+        var isThere = false
+        _ = try changePeople(of: roomID) { people in
+            isThere = people.contains { $0.userID == userID }
+            people.removeAll { $0.userID == userID }
+        }
+        try await respond("remove from \(roomID)")
+        if !isThere { throw ClientFailure.refused(Refusal(code: "user_not_found", message: "", status: 404)) }
+    }
+
+    @MainActor func setRole(
+        _ role: Room.Participant.Role, of userID: String, in roomID: String
+    ) async throws -> RoomAnswer {
+        let room = try changePeople(of: roomID) { people in
+            for index in people.indices where people[index].userID == userID { people[index].role = role }
+        }
+        try await respond("set a role in \(roomID)")
+        return RoomAnswer(room: room)
+    }
+
+    private func changePeople(of roomID: String, _ body: (inout [Room.Participant]) -> Void) throws -> Room {
+        var room = try #require(all.first { $0.id == roomID })
+        body(&room.participants)
+        room.participantCount = room.participants.count
+        set(room)
+        return room
     }
 
     @MainActor func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {

@@ -17,7 +17,7 @@ extension RoomListTests {
 
     private func noteGone() -> () -> [String] {
         var gone: [String] = []
-        list.onGone = { gone.append($0) }
+        list.onGone = { roomID, _ in gone.append(roomID) }
         return { gone }
     }
 

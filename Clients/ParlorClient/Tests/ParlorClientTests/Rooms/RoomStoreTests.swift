@@ -13,13 +13,13 @@ struct RoomStoreTests {
     func noTrace() {
         var store = RoomStore(for: "me", order: .activity)
         #expect(store.apply(Given.newGlobal("m1", in: "x"), now: now) == nil)
-        #expect(store.touched.isEmpty)
+        #expect(store.loads.isEmpty)
         let (first, second) = (store.beginLoad(), store.beginLoad())
         #expect(store.apply(Given.newGlobal("m2", in: "x"), now: now) == nil)
         #expect(store.apply(Given.newGlobal("m3", in: "mine"), now: now) == nil)
         store.abandon(first)
         #expect(store.finish(second, with: [Given.room("mine")], now: now) == ["mine", "x"])
-        #expect(store.touched.isEmpty)
+        #expect(store.loads.isEmpty)
         // It is unknown whether the answer includes the event of the person's own room.
         #expect(store.needs == ["mine": [.answer]])
     }
