@@ -60,7 +60,8 @@ extension Journey {
         try await adas.ask("nothing", "{}")
         for event in [
             "room:join", "room:leave", "message:send", "message:typing", "message:delete", "messages:mark-read",
-            "element:create", "element:update", "element:delete", "room:clear",
+            "element:create", "element:update", "element:delete", "room:clear", "participants:add",
+            "participant:remove", "participant:role",
         ] {
             try await adas.ask(event, "{}")
             try await adas.ask(event, #"{"roomId":5}"#)

@@ -2,6 +2,7 @@
 enum Journey: String, CaseIterable, Sendable {
     case signingIn = "signing in"
     case rooms
+    case groups
     case messages
     case reading
     case elements
@@ -15,6 +16,7 @@ enum Journey: String, CaseIterable, Sendable {
         switch self {
         case .signingIn: try await Self.signIn(site)
         case .rooms: try await Self.makeRooms(site)
+        case .groups: try await Self.gather(site)
         case .messages: try await Self.write(site)
         case .reading: try await Self.read(site)
         case .elements: try await Self.arrange(site)

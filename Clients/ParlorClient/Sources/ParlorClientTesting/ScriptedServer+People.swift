@@ -24,8 +24,45 @@ extension ScriptedServer {
         }
     }
 
-    /// Removes a person from a room, without an event. The contract has no such call, but the operator of a server
-    /// may do this in the database.
+    /// Makes a group, whose owner is its creator.
+    ///
+    /// - Returns: the group's id.
+    /// - Throws: `Refusal`.
+    @discardableResult
+    public func makeGroup(by personID: String, with otherIDs: [String], name: String? = nil) throws -> String {
+        let fields = JSON.object(["participantIds": .array(otherIDs.map(JSON.string)), "name": .optional(name)])
+        return try act(as: personID, "room:create", fields)["room"]?["id"]?.string ?? ""
+    }
+
+    /// Adds people to a group.
+    ///
+    /// - Throws: `Refusal`.
+    public func addPeople(_ ids: [String], to roomID: String, by ownerID: String) throws {
+        try act(
+            as: ownerID, "participants:add",
+            .object(["roomId": .string(roomID), "userIds": .array(ids.map(JSON.string))]))
+    }
+
+    /// Removes a person from a group. Who removes themselves leaves it.
+    ///
+    /// - Throws: `Refusal`.
+    public func removePerson(_ id: String, from roomID: String, by personID: String) throws {
+        try act(as: personID, "participant:remove", .object(["roomId": .string(roomID), "userId": .string(id)]))
+    }
+
+    /// Gives a person in a group another role.
+    ///
+    /// - Throws: `Refusal`.
+    public func setRole(
+        _ role: Room.Participant.Role, of id: String, in roomID: String, by ownerID: String
+    ) throws {
+        try act(
+            as: ownerID, "participant:role",
+            .object(["roomId": .string(roomID), "userId": .string(id), "role": .string(role.rawValue)]))
+    }
+
+    /// Removes a person from a room of any kind, without an event. The contract has no such call, but the operator of a
+    /// server may do this in the database.
     public func remove(_ personID: String, from roomID: String) {
         step { network in
             network.parlor.rooms.all[roomID]?.participants.removeAll { $0.id == personID }
@@ -101,8 +138,7 @@ extension ScriptedServer {
     @discardableResult
     public func act(as personID: String, _ event: String, _ fields: JSON) throws -> JSON {
         try change { parlor throws(Refused) in
-            let change = try RoomChange(event: event)
-            return change.ack(try parlor.change(change, fields, in: fields["roomId"]?.string, by: personID))
+            try parlor.act(event, fields, by: personID)
         }
     }
 

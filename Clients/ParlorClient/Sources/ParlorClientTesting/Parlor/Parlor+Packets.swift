@@ -2,7 +2,7 @@ import ParlorClient
 
 extension Parlor {
     mutating func receive(_ text: String, on socketID: Int) {
-        let received = gateway.receive(text, on: socketID, sessions, at: numbers.now)
+        let received = gateway.receive(text, on: socketID, sessions, rooms, at: numbers.now)
         guard let (request, userID) = received else { return }
         let result = Result { () throws(Refused) in try perform(request, by: userID, on: socketID) }
         gateway.answer(request, with: result, on: socketID)
@@ -33,6 +33,23 @@ extension Parlor {
             let end = isTyping ? numbers.now + 3000 : nil
             gateway.setTyping(until: end, in: try rooms.room(roomID, of: userID).id, on: socketID)
             return [:]
+        default: return try act(event, fields, by: userID)
+        }
+    }
+
+    /// Makes the change that a socket's event requests, and returns the ack's members.
+    mutating func act(_ event: String, _ fields: JSON, by userID: String) throws(Refused) -> JSON {
+        switch event {
+        case "room:create":
+            let answer = try makeRoom(fields, by: userID)
+            return JSON.object(["room": answer.data]).adding(answer.isDuplicate ? ["duplicate": .bool(true)] : [:])
+        case "participants:add":
+            return ["room": try addPeople(fields, to: try fields.required("roomId"), by: userID).data]
+        case "participant:remove":
+            _ = try removePerson(fields, from: try fields.required("roomId"), by: userID)
+            return [:]
+        case "participant:role":
+            return ["room": try setRole(fields, in: try fields.required("roomId"), by: userID).data]
         default:
             let change = try RoomChange(event: event)
             return change.ack(try self.change(change, fields, in: try fields.required("roomId"), by: userID))

@@ -67,6 +67,13 @@ extension Parlor {
         case ("GET", "rooms/*") where id == "my-rooms": return try myRooms(of: userID, sort: query["sort"])
         case ("GET", "rooms/*") where id == "grouped-by-person": return roomsByPerson(of: userID)
         case ("GET", "rooms/*"): return Answer(200, json(try rooms.room(id, of: userID), for: userID))
+        case ("GET", "rooms/*/participants"):
+            return try rooms.room(id, of: userID).participants(query, present: gateway.people(in: id))
+        case ("POST", "rooms/*/participants"): return try addPeople(fields, to: id, by: userID)
+        case ("DELETE", "rooms/*/participants/*"):
+            return try removePerson(["userId": .string(part)], from: id, by: userID)
+        case ("PUT", "rooms/*/participants/*/role"):
+            return try setRole(fields.adding(["userId": .string(path[3])]), in: id, by: userID)
         case ("PUT", "rooms/*/name"): return try rename(id, fields, by: userID)
         case ("GET", "rooms/*/messages"):
             let room = try rooms.room(id, of: userID)
@@ -90,7 +97,9 @@ extension Parlor {
     }
 
     private func sync(_ query: Query, by userID: String) throws(Refused) -> Answer {
-        if let since = query["since"] { return try gateway.log.sync(since: since, query, by: userID) }
+        if let since = query["since"] {
+            return try gateway.log.sync(since: since, query, by: userID, in: rooms.ids(of: userID))
+        }
         let listed = rooms.list(of: userID, by: \.lastActivityAt).map { json($0, for: userID, isListed: true) }
         return Answer(200, ["cursor": .string(gateway.log.cursor(for: userID)), "rooms": .array(listed)])
     }
@@ -107,7 +116,7 @@ extension Parlor {
     }
 
     private func roomsByPerson(of userID: String) -> Answer {
-        let rooms = rooms.list(of: userID, by: \.updatedAt)
+        let rooms = rooms.list(of: userID, by: \.updatedAt).filter { $0.kind == .direct }
         let groups = Set(rooms.flatMap { $0.others(than: userID) }).map { partner in
             let shared = rooms.filter { $0.participant(partner) != nil }
             return (latest: shared.map(\.lastActivityAt).max() ?? 0, id: partner, rooms: shared)
@@ -121,7 +130,8 @@ extension Parlor {
     /// The paths of the routes after `/api`; `*` stands for an id.
     private static let routes = [
         "auth/register", "auth/login", "auth/refresh", "auth/logout", "users/me", "users/without-rooms",
-        "users/*/messages", "sync", "devices", "devices/*", "rooms", "rooms/*", "rooms/*/name", "rooms/*/messages",
+        "users/*/messages", "sync", "devices", "devices/*", "rooms", "rooms/*", "rooms/*/name",
+        "rooms/*/participants", "rooms/*/participants/*", "rooms/*/participants/*/role", "rooms/*/messages",
         "rooms/*/messages/*", "rooms/*/elements", "rooms/*/elements/*",
     ]
 

@@ -25,9 +25,10 @@ struct Parlor: Sendable {
 
     mutating func makeRoom(_ fields: JSON, by userID: String) throws(Refused) -> Answer {
         let (room, isNew) = try rooms.add(fields, by: userID, accounts, &numbers)
-        guard isNew else { return Answer(200, json(room, for: userID)) }
+        guard isNew else { return Answer(200, json(room, for: userID), isDuplicate: true) }
         for person in room.participants.map(\.id) {
-            apply([.emit("room:created", ["room": json(room, for: person)], to: .person(person))], in: room.id)
+            let data: JSON = ["room": json(room, for: person, isShort: true)]
+            apply([.emit("room:created", data, to: .person(person))], in: room.id)
         }
         let global: JSON = ["createdBy": .string(userID)]
         apply([.emit("room:created:global", global, in: room.id, to: .everyone)], in: room.id)
@@ -85,10 +86,13 @@ struct Parlor: Sendable {
 
     /// Returns a room as one person sees it.
     ///
-    /// - Parameter isListed: true for `my-rooms` and `sync`.
-    func json(_ room: RoomState, for userID: String, isListed: Bool = false) -> JSON {
-        plugins.fields(of: room.id)
-            .adding(room.members(for: userID, present: gateway.people(in: room.id), isListed: isListed))
+    /// - Parameters:
+    ///   - isListed: true for `my-rooms` and `sync`.
+    ///   - isShort: true to show only the first ten participants, and the person.
+    func json(_ room: RoomState, for userID: String, isListed: Bool = false, isShort: Bool = false) -> JSON {
+        let present = gateway.people(in: room.id)
+        return plugins.fields(of: room.id)
+            .adding(room.members(for: userID, present: present, isListed: isListed, isShort: isListed || isShort))
             .adding(plugins.badges(of: userID, in: room))
     }
 }

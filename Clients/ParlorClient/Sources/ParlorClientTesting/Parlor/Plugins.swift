@@ -37,7 +37,7 @@ struct Plugins: Sendable {
     /// Returns the members `badges` and `hasUnread` of a room for a person.
     func badges(of userID: String, in room: RoomState) -> [String: JSON] {
         var counts = badges.mapValues { $0[room.id]?[userID] ?? 0 }
-        counts["messages"] = room.messages.unread(by: userID)
+        counts["messages"] = room.participant(userID).map(room.messages.unread) ?? 0
         counts["elements"] = room.board.unseen(by: userID)
         return [
             "badges": .object(counts.mapValues(JSON.integer)), "hasUnread": .bool(counts.values.contains { $0 > 0 }),

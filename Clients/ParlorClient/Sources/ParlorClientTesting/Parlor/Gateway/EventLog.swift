@@ -42,11 +42,13 @@ struct EventLog: Sendable {
     }
 
     /// Answers a request for the events since a cursor.
-    func sync(since: String, _ query: Query, by userID: String) throws(Refused) -> Answer {
+    ///
+    /// - Parameter rooms: the ids of the person's rooms.
+    func sync(since: String, _ query: Query, by userID: String, in rooms: Set<String>) throws(Refused) -> Answer {
         guard let cursor = cursor(since, of: userID) else { throw .invalid("since", "is not a cursor of yours") }
         guard cursor.isCurrent else { return Answer(200, ["recovered": .bool(false)]) }
         let limit = try query.limit(standard: 500, max: 1000)
-        let missed = missed(by: userID, since: cursor.position)
+        let missed = missed(by: userID, in: rooms, since: cursor.position)
         let shown = missed.prefix(limit)
         let isMore = missed.count > limit
         let end = isMore ? shown.last.map { $0.position + 1 } : nil
@@ -58,12 +60,13 @@ struct EventLog: Sendable {
         return Answer(200, data)
     }
 
-    /// Returns the events for a person and for their rooms since a position.
-    func missed(by userID: String, since position: Int) -> [(position: Int, entry: Entry)] {
+    /// Returns the events for a person and for their rooms since a position. Of a room that is no longer theirs there is
+    /// none; of one that became theirs, also those from before.
+    func missed(by userID: String, in rooms: Set<String>, since position: Int) -> [(position: Int, entry: Entry)] {
         entries.indices.dropFirst(position).map { (position: $0, entry: entries[$0]) }.filter { _, entry in
             switch entry.audience {
-            case .room: entry.participants.contains(userID)
-            case .person(let id): id == userID
+            case .room: rooms.contains(entry.roomID)
+            case .person(let id): id == userID && (entry.roomID.isEmpty || rooms.contains(entry.roomID))
             case .everyone: false
             }
         }

@@ -78,7 +78,7 @@ struct Gateway: Sendable {
 
     /// Handles a packet, or returns the request in it.
     mutating func receive(
-        _ text: String, on socketID: Int, _ sessions: Sessions, at now: Int
+        _ text: String, on socketID: Int, _ sessions: Sessions, _ rooms: Rooms, at now: Int
     ) -> (request: SocketRequest, userID: String)? {
         guard let socket = sockets[socketID] else { return nil }
         switch text {
@@ -87,14 +87,14 @@ struct Gateway: Sendable {
         case _ where text.hasPrefix("40"):
             let fields = JSON(parsing: Data(SocketRequest.payload(of: text).utf8)) ?? [:]
             let token = sessions.token(fields["token"]?.string, at: now)
-            connect(token?.userID, since: fields.member("since"), on: socketID)
+            connect(token?.userID, since: fields.member("since"), rooms, on: socketID)
         default: return SocketRequest(text).flatMap { request in socket.userID.map { (request, $0) } }
         }
         return nil
     }
 
     /// Joins a socket to the namespace, and sends it what its person has missed. It is refused if nobody has its token.
-    private mutating func connect(_ userID: String?, since: JSON?, on socketID: Int) {
+    private mutating func connect(_ userID: String?, since: JSON?, _ rooms: Rooms, on socketID: Int) {
         guard let userID else {
             let refusal: JSON = ["message": .string("unauthorized"), "data": ["code": .string("unauthenticated")]]
             return control("44" + refusal.text, to: socketID)
@@ -103,7 +103,7 @@ struct Gateway: Sendable {
         sockets[socketID]?.userID = userID
         guard let since else { return }
         let cursor = log.cursor(since.string, of: userID).flatMap { $0.isCurrent ? $0 : nil }
-        let missed = cursor.map { log.missed(by: userID, since: $0.position) } ?? []
+        let missed = cursor.map { log.missed(by: userID, in: rooms.ids(of: userID), since: $0.position) } ?? []
         for (_, entry) in missed { deliver(entry.event, entry.data, to: socketID) }
         sockets[socketID]?.continuesFrom = log.head
         let done: JSON = ["recovered": .bool(cursor != nil), "cursor": .string(log.cursor(for: userID))]
@@ -204,6 +204,14 @@ struct Gateway: Sendable {
     /// Takes a person's sockets out of a room, without an event.
     mutating func remove(_ userID: String, from roomID: String) {
         for (id, socket) in liveSockets where socket.userID == userID { sockets[id]?.joined.remove(roomID) }
+    }
+
+    /// Takes a person's sockets out of a room. The others get the end of the person's typing and presence.
+    mutating func end(_ userID: String, in roomID: String) {
+        for (id, socket) in liveSockets where socket.userID == userID {
+            setTyping(until: nil, in: roomID, on: id)
+            leave(roomID, on: id)
+        }
     }
 
     /// Starts or renews typing that ends at a time; nil ends it.

@@ -65,10 +65,12 @@ extension JSON {
         return TempID(userID: userID, text: text)
     }
 
-    func strings(_ name: String) throws(Refused) -> [String] {
+    func strings(_ name: String, count: ClosedRange<Int>) throws(Refused) -> [String] {
         guard let value = member(name) else { throw .invalid(name, "is missing") }
         guard let texts = value.array?.map(\.string) else { throw .malformed("\(name) is not a list.") }
-        guard (1...500).contains(texts.count) else { throw .invalid(name, "must have 1 to 500 ids") }
+        guard count.contains(texts.count) else {
+            throw .invalid(name, "must have \(count.lowerBound) to \(count.upperBound) ids")
+        }
         let known = texts.compactMap(\.self)
         guard known.count == texts.count else { throw .malformed("\(name) has something that is not a string.") }
         return known

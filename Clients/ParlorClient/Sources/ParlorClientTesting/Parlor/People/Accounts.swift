@@ -7,6 +7,16 @@ struct Accounts: Sendable {
 
     subscript(userID: String) -> Person? { people[userID] }
 
+    /// Returns people in the order given, each once.
+    func people(_ ids: [String]) throws(Refused) -> [Person] {
+        var found: [Person] = []
+        for id in ids where !found.contains(where: { $0.id == id }) {
+            guard let person = people[id] else { throw .notFound("user") }
+            found.append(person)
+        }
+        return found
+    }
+
     mutating func add(
         _ username: String, firstName: String?, email: String?, password: String, _ numbers: inout Numbers
     ) -> Person {

@@ -11,7 +11,14 @@ struct StoredMessage: Sendable {
     let tempID: String?
     var reads: [(userID: String, readAt: Int)] = []
 
-    func isUnread(by userID: String) -> Bool { sender.id != userID && !reads.contains { $0.userID == userID } }
+    func isUnread(by participant: StoredParticipant) -> Bool {
+        isFor(participant) && !reads.contains { $0.userID == participant.id }
+    }
+
+    /// Returns true if the participant has to read the message. Who came later need not.
+    func isFor(_ participant: StoredParticipant) -> Bool {
+        sender.id != participant.id && participant.joinedAt < createdAt
+    }
 }
 
 /// The messages of a room, oldest first.
@@ -21,7 +28,7 @@ struct Messages: Sendable {
     /// The ids of messages by `tempId`, including deleted messages.
     private var ids: [TempID: String] = [:]
 
-    func unread(by userID: String) -> Int { all.count { $0.isUnread(by: userID) } }
+    func unread(by participant: StoredParticipant) -> Int { all.count { $0.isUnread(by: participant) } }
 
     /// Adds a message, or returns the earlier one with the same `tempId`.
     mutating func add(
@@ -55,9 +62,9 @@ struct Messages: Sendable {
     }
 
     /// Marks messages as read, and returns the ids of those that were unread.
-    mutating func markRead(_ ids: Set<String>, by userID: String, at time: Int) -> [String] {
-        let unread = all.indices.filter { ids.contains(all[$0].id) && all[$0].isUnread(by: userID) }
-        for index in unread { all[index].reads.append((userID, time)) }
+    mutating func markRead(_ ids: Set<String>, by reader: StoredParticipant, at time: Int) -> [String] {
+        let unread = all.indices.filter { ids.contains(all[$0].id) && all[$0].isUnread(by: reader) }
+        for index in unread { all[index].reads.append((reader.id, time)) }
         return unread.map { all[$0].id }
     }
 

@@ -3,19 +3,20 @@ import ParlorClient
 /// A room with its contents. Times are milliseconds since 1970.
 struct RoomState: Sendable {
     let id: String
+    let kind: Room.Kind
     private(set) var name: String?
     let createdBy: String
     let createdAt: Int
-    private(set) var updatedAt: Int
+    var updatedAt: Int
     private(set) var messagesUpdatedAt: Int?
-    /// The creator first. Nobody joins later.
-    var participants: [Person]
+    /// The participants in the order in which they came, the creator first.
+    var participants: [StoredParticipant]
     private(set) var messages = Messages()
     private(set) var board = Board()
 
     var lastActivityAt: Int { max(updatedAt, messagesUpdatedAt ?? .min) }
 
-    func participant(_ userID: String) -> Person? { participants.first { $0.id == userID } }
+    func participant(_ userID: String) -> StoredParticipant? { participants.first { $0.id == userID } }
 
     func others(than userID: String) -> [String] { participants.map(\.id).filter { $0 != userID } }
 
@@ -23,9 +24,10 @@ struct RoomState: Sendable {
         guard name != self.name else { return [] }
         self.name = name
         updatedAt = numbers.stamp()
-        let global: JSON = ["updatedBy": .string(userID), "updatedAt": .string(WireTime.seconds(updatedAt))]
-        let room: JSON = ["id": .string(id), "name": .optional(name), "updatedAt": global["updatedAt"] ?? .null]
-        return events("room:updated", ["room": room], global)
+        let room: JSON = [
+            "id": .string(id), "name": .optional(name), "updatedAt": .string(WireTime.seconds(updatedAt)),
+        ]
+        return [.emit("room:updated", ["room": room], to: .room), changed(by: userID)]
     }
 
     /// Marks the elements as seen by a person.
@@ -50,7 +52,7 @@ struct RoomState: Sendable {
 
     mutating func send(_ fields: JSON, by userID: String, _ numbers: inout Numbers) throws(Refused) -> Answer {
         guard let sender = participant(userID) else { throw .notFound("room") }
-        let (message, isNew) = try messages.add(fields, by: sender, &numbers)
+        let (message, isNew) = try messages.add(fields, by: sender.person, &numbers)
         let payload = json(message)
         guard isNew else { return Answer(200, payload, isDuplicate: true) }
         let global: JSON = ["messageId": .string(message.id), "senderId": .string(userID)]
@@ -62,14 +64,15 @@ struct RoomState: Sendable {
         let message = try messages.remove(try fields.required("messageId"), by: userID)
         let payload = withID(["messageId": .string(message.id), "deletedBy": .string(userID)])
         let events = messagesChanged("message:deleted", payload, payload, at: numbers.stamp())
-        let unread = others(than: userID).filter(message.isUnread)
+        let unread = participants.filter(message.isUnread).map(\.id)
         return Answer(204, .null, [.forget(messageID: message.id)] + events + unread.map { .badges(of: $0) })
     }
 
     mutating func markRead(_ fields: JSON, by userID: String, _ numbers: inout Numbers) throws(Refused) -> Answer {
-        let ids = Set(try fields.strings("messageIds"))
+        let ids = Set(try fields.strings("messageIds", count: 1...500))
+        guard let reader = participant(userID) else { throw .notFound("room") }
         let time = numbers.stamp()
-        let read = messages.markRead(ids, by: userID, at: time)
+        let read = messages.markRead(ids, by: reader, at: time)
         let payload = withID([
             "userId": .string(userID), "messageIds": .array(read.map(JSON.string)),
             "readAt": .string(WireTime.milliseconds(time)),
@@ -146,7 +149,8 @@ struct RoomState: Sendable {
     /// - Parameters:
     ///   - present: the people who have the room open.
     ///   - isListed: true for `my-rooms` and `sync`. There an unnamed room has an empty name instead of null.
-    func members(for userID: String, present: Set<String>, isListed: Bool) -> [String: JSON] {
+    ///   - isShort: true to show only the first ten participants, and the person.
+    func members(for userID: String, present: Set<String>, isListed: Bool, isShort: Bool) -> [String: JSON] {
         let isMessage = messagesUpdatedAt.map { $0 > updatedAt } ?? false
         let last: JSON? = messages.all.last.map { message in
             [
@@ -154,39 +158,40 @@ struct RoomState: Sendable {
                 "createdAt": .string(WireTime.milliseconds(message.createdAt)),
             ]
         }
-        let people = participants.map { person -> JSON in
-            [
-                "userId": .string(person.id), "username": .string(person.username),
-                "firstName": .optional(person.firstName), "joinedAt": .string(WireTime.seconds(createdAt)),
-                "isPresent": .bool(present.contains(person.id)),
-            ]
+        let firstUnread = participant(userID).flatMap { reader in messages.all.first { $0.isUnread(by: reader) } }
+        let people = (isShort ? listedParticipants(for: userID) : participants).map {
+            $0.json(isPresent: present.contains($0.id))
         }
         return [
-            "id": .string(id), "name": .optional(name ?? (isListed ? "" : nil)),
-            "displayName": .string(name ?? participants.map(\.displayName).joined(separator: " & ")),
+            "id": .string(id), "kind": .string(kind.rawValue), "name": .optional(name ?? (isListed ? "" : nil)),
+            "displayName": .string(displayName),
             "createdBy": .string(createdBy), "createdAt": .string(WireTime.seconds(createdAt)),
             "updatedAt": .string(WireTime.seconds(updatedAt)),
             "messagesUpdatedAt": .optional(messagesUpdatedAt.map(WireTime.seconds)),
             "lastActivityAt": .string(WireTime.milliseconds(lastActivityAt)),
             "lastActivityType": .string(isMessage ? "message" : "roomUpdate"),
             "isActive": .bool(participants.contains { present.contains($0.id) }),
-            "participants": .array(people), "elementCount": .integer(board.elements.count),
+            "participantCount": .integer(participants.count), "participants": .array(people),
+            "elementCount": .integer(board.elements.count),
             "unseenElementCount": .integer(board.unseen(by: userID)), "lastMessage": last ?? .null,
+            "firstUnreadSeq": firstUnread.map { .integer($0.seq) } ?? .null,
+            "settings": ["archived": .bool(false), "mutedUntil": .null, "pinned": .bool(false)],
         ]
     }
 
     func json(_ message: StoredMessage) -> JSON {
-        let others = others(than: message.sender.id)
+        let other = kind == .direct ? others(than: message.sender.id).first : nil
         let reads = message.reads.map { read -> JSON in
             ["userId": .string(read.userID), "readAt": .string(WireTime.milliseconds(read.readAt))]
         }
         return [
             "id": .string(message.id), "roomId": .string(id), "seq": .integer(message.seq),
             "senderId": .string(message.sender.id), "sender": message.sender.json(showsEmail: false),
-            "receiverId": .optional(others.count == 1 ? others[0] : nil), "text": .string(message.text),
+            "receiverId": .optional(other), "text": .string(message.text),
             "content": .string(message.text), "createdAt": .string(WireTime.milliseconds(message.createdAt)),
-            "readStatus": .bool(!others.isEmpty && message.reads.count >= others.count), "readBy": .array(reads),
-            "tempId": .optional(message.tempID),
+            "readStatus": .bool(!participants.contains(where: message.isUnread)), "readBy": .array(reads),
+            "tempId": .optional(message.tempID), "attachments": .array([]), "editedAt": .null,
+            "reactions": .array([]), "readCount": .integer(reads.count), "replyTo": .null, "version": .integer(1),
         ]
     }
 }
