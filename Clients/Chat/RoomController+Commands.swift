@@ -8,7 +8,7 @@ extension RoomController {
     /// - Returns: false if there is no such command.
     func begin(_ command: String, _ argument: String) -> Bool {
         switch command {
-        case "help": prompt.notice = Self.help
+        case "help": prompt.notice = help
         case "read":
             prompt.run { [conversation] in
                 try await conversation.markAllRead()
@@ -20,10 +20,11 @@ extension RoomController {
             prompt.notice = isMade ? "The note is on the board." : "The room is gone."
         case "board":
             _ = openBoard()
-            (boardTop, prompt.notice) = (0, "")
+            show(.board)
         case "edit" where argument.isEmpty:
             let last = conversation.items.last(where: \.isFailed)
             prompt.takeBack(last?.id) { [conversation] in await conversation.takeBack($0) }
+        case "remove" where Int(argument) == nil: return beginWithPeople(command, argument)
         case "edit", "remove":
             let words = argument.split(separator: " ", maxSplits: 1).map(String.init)
             prompt.notice = changeElement(
@@ -54,7 +55,7 @@ extension RoomController {
                 try await conversation.delete(last.id)
                 return "The message was deleted."
             }
-        default: return false
+        default: return beginWithPeople(command, argument)
         }
         return true
     }

@@ -5,28 +5,40 @@ import ParlorClient
 /// One room: its messages, its input line, and the commands that begin with a slash.
 @MainActor @Observable
 final class RoomController {
+    /// What is shown in place of the messages.
+    enum Page {
+        case board, people
+    }
+
     let roomID: String
     var conversation: Conversation { opened.conversation }
     @ObservationIgnored private let opened: OpenRoom
     @ObservationIgnored let client: RoomsClient
     @ObservationIgnored private let status: StatusLine
-    @ObservationIgnored private let room: Room
+    /// The room when it was opened, for when it is gone.
+    @ObservationIgnored private let openedRoom: Room
     @ObservationIgnored private let view = MessageView<MessageItems>()
     @ObservationIgnored let prompt = ChatPrompt()
     /// True once the view no longer goes to the first unread message by itself. It has done so, the room has loaded
     /// without one, or the person has scrolled or pressed Enter.
     @ObservationIgnored private var isPlaced = false
-    /// The first visible line of the board; nil while the messages are shown.
-    var boardTop: Int?
+    /// The page that is shown, and its first visible line; nil while the messages are shown.
+    private var shown: (page: Page, top: Int)?
     /// The board, once it was used.
     @ObservationIgnored private(set) var liveBoard: Board?
 
-    static let help =
-        "/read  /note TEXT  /board  /edit N TEXT  /remove N  /clear  /name NAME  /delete  /retry  /edit  /discard  PgUp older  Esc back"
+    static let pageHelp = "Up and down scroll  Esc back"
+
+    var help: String {
+        let people = room.kind == .group ? "/add NAMES  /remove NAME  /owner NAME  /leave  " : ""
+        return
+            "/read  /note TEXT  /board  /edit N TEXT  /remove N  /clear  /name NAME  /people  /group NAMES  \(people)"
+            + "/delete  /retry  /edit  /discard  PgUp older  Esc back"
+    }
 
     init(_ room: Room, _ client: RoomsClient, _ status: StatusLine) {
         self.status = status
-        self.room = room
+        openedRoom = room
         self.client = client
         roomID = room.id
         opened = client.open(room)
@@ -35,10 +47,14 @@ final class RoomController {
 
     // MARK: What is shown
 
+    var room: Room { client.rooms[roomID] ?? openedRoom }
+
+    func show(_ page: Page) { (shown, prompt.notice) = ((page, 0), "") }
+
     func frame(in size: WindowSize) -> Frame {
-        if let board {
+        if let page {
             view.hide()
-            return board.frame(in: size)
+            return page.frame(in: size)
         }
         placeAtFirstUnread(in: size)
         return view.frame(of: conversation.items, in: size, as: screen)
@@ -76,8 +92,15 @@ final class RoomController {
         await opened.closeAndKeep()
     }
 
-    private var board: TextScreen? {
-        guard let boardTop, let liveBoard else { return nil }
+    private var page: TextScreen? {
+        switch shown?.page {
+        case .board: liveBoard.map { text(of: $0, from: shown?.top ?? 0) }
+        case .people: people(from: shown?.top ?? 0)
+        case nil: nil
+        }
+    }
+
+    private func text(of liveBoard: Board, from top: Int) -> TextScreen {
         let texts = liveBoard.items.enumerated().map { place, item in
             let state =
                 switch item.state {
@@ -89,13 +112,13 @@ final class RoomController {
         }
         let conflicts = liveBoard.conflicts.count
         return TextScreen(
-            title: "The board of \(client.rooms[roomID]?.title() ?? "the room")",
+            title: "The board of \(room.title())",
             status: (texts.count == 1 ? "1 element" : "\(texts.count) elements")
                 + (conflicts == 0 ? "" : ", \(conflicts) changed or deleted by others: /mine or /theirs"),
             paragraphs: texts,
             emptyText: liveBoard.isVerified
                 ? "The board is empty." : liveBoard.failure?.localizedDescription ?? "Loading…",
-            help: "Up and down scroll  Esc back", top: boardTop)
+            help: Self.pageHelp, top: top)
     }
 
     /// The number of board changes that the server has refused, in words; nil if there is none.
@@ -105,7 +128,7 @@ final class RoomController {
     }
 
     private func screen(of items: Slice<MessageItems>) -> RoomScreen {
-        let room = client.rooms[roomID] ?? room
+        let room = room
         var states = [room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements", status.text()]
         if let unsaved { states.insert(unsaved, at: 0) }
         if !conversation.isVerified { states.insert("checking…", at: 0) }
@@ -122,8 +145,9 @@ final class RoomController {
 
     private func entry(of item: MessageItem, after previous: MessageItem?) -> RoomScreen.Entry {
         let isMine = item.senderID == client.user.id
-        let sender = room.participants.first { $0.userID == item.senderID }
-        let author = isMine ? "You" : sender?.displayName ?? "Somebody"
+        let sender = room.participants.first { $0.userID == item.senderID }?.displayName
+        // Who has left the room is no participant.
+        let author = isMine ? "You" : sender ?? item.message?.sender?.displayName ?? "Somebody"
         return RoomScreen.Entry(item, after: previous, by: author, isMine: isMine)
     }
 
@@ -141,8 +165,8 @@ final class RoomController {
     ///
     /// - Returns: true if the person leaves the room.
     func press(_ key: Key, in size: WindowSize) -> Bool {
-        if board != nil {
-            scrollBoard(key, in: size)
+        if page != nil {
+            scrollPage(key, in: size)
             return false
         }
         if prompt.answer(key) { return false }
@@ -161,25 +185,25 @@ final class RoomController {
         return false
     }
 
-    private func scrollBoard(_ key: Key, in size: WindowSize) {
-        guard var shown = board else { return }
-        let last = shown.lastTop(in: size)
+    private func scrollPage(_ key: Key, in size: WindowSize) {
+        guard var text = page else { return }
+        let last = text.lastTop(in: size)
         switch key {
-        case .up: shown.top -= 1
-        case .down: shown.top += 1
-        case .pageUp: shown.top -= TextScreen.height(in: size)
-        case .pageDown: shown.top += TextScreen.height(in: size)
+        case .up: text.top -= 1
+        case .down: text.top += 1
+        case .pageUp: text.top -= TextScreen.height(in: size)
+        case .pageDown: text.top += TextScreen.height(in: size)
         case .escape, .enter, .character("q"):
-            boardTop = nil
+            shown = nil
             return
         default: return
         }
-        boardTop = min(max(shown.top, 0), last)
+        shown?.top = min(max(text.top, 0), last)
     }
 
     private func enter() {
         isPlaced = true
         view.showNewest()
-        prompt.enter(help: Self.help, begin: begin) { conversation.send($0) != nil }
+        prompt.enter(help: help, begin: begin) { conversation.send($0) != nil }
     }
 }

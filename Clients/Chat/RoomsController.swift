@@ -141,7 +141,10 @@ final class RoomsController {
     }
 
     private func detail(of room: Room) -> String {
-        let others = room.participants.filter { $0.userID != client.user.id }.map(\.displayName)
+        var others = room.participants.filter { $0.userID != client.user.id }.map(\.displayName)
+        let rest = room.participantCount - 3
+        // The number of those who have no place stays with the last name: “Ben, Carol +4”.
+        if rest > 1, others.count > 2 { others = [others[0], "\(others[1]) +\(rest)"] }
         let elements = room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements"
         let last = room.lastMessage.map { ": \($0.text.replacing("\n", with: " "))" } ?? ""
         return (others + [elements]).joined(separator: ", ") + last
