@@ -44,7 +44,7 @@ struct NoteEditor: View {
     private var isTheirs: Bool { if case .changed = draft.now(on: board) { true } else { false } }
 
     @ViewBuilder private var footer: some View {
-        if let failure = board.failure, failure.code == "room_not_found" {
+        if let failure = board.failure, failure.isRoomGone {
             FailureLabel(verbatim: failure.sentence)
         }
         switch draft.now(on: board) {

@@ -111,8 +111,8 @@ private struct ChatTitle: View {
     private func presence(in room: Room) -> Text {
         let ownID = client.user.id
         let others = room.others(besides: ownID)
-        // Without a connection it is not known who is here.
-        if client.connection != .connected { return Text(others) }
+        // Without a connection it is not known who is here, and in a group several may be.
+        if client.connection != .connected || room.kind == .group { return Text(others) }
         return room.isVisited(besides: ownID) ? Text("\(others) is here") : Text("\(others) is away")
     }
 }

@@ -41,7 +41,8 @@ struct MessageList: View {
     }
 
     private func sender(of item: MessageItem) -> String? {
-        item.senderID == conversation.ownID ? nil : room.name(of: item.senderID)
+        // Who has left the room is no participant.
+        item.senderID == conversation.ownID ? nil : room.name(of: item.senderID) ?? item.message?.sender?.displayName
     }
 
     /// Scrolls to a message that the person has just sent. For messages of others, the scroll anchor keeps the list at

@@ -7,9 +7,12 @@ extension Room {
     /// The name; nil if there is none, or if it has only white space.
     var visibleName: String? { name.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil } }
 
-    /// Returns the names of the other participants, separated by commas.
+    /// Returns the names of the other participants, separated by commas. Of more than three, it returns two names and the
+    /// number of the others: `Ben, Carol +4`.
     func others(besides ownID: Person.ID) -> String {
-        participants.filter { $0.userID != ownID }.map(\.displayName).joined(separator: ", ")
+        let names = participants.filter { $0.userID != ownID }.map(\.displayName)
+        let rest = participantCount - 3
+        return names.prefix(rest > 1 ? 2 : 3).joined(separator: ", ") + (rest > 1 ? " +\(rest)" : "")
     }
 
     /// Returns whether another participant has the room open.

@@ -35,6 +35,20 @@ struct PreviewWorldTests {
         await world.client.stop()
     }
 
+    @Test("of many participants two are named, and the others counted")
+    func names() async throws {
+        let world = PreviewWorld()
+        var room = try #require(await world.start())
+        room.participants += ["Carol", "Dan"].map {
+            .init(userID: $0, username: $0, joinedAt: room.createdAt, isPresent: false)
+        }
+        room.participantCount = 4
+        #expect(room.others(besides: world.ada.id) == "Ben, Carol, Dan")
+        room.participantCount = 7
+        #expect(room.others(besides: world.ada.id) == "Ben, Carol +4")
+        await world.client.stop()
+    }
+
     @Test("a name of blanks is none")
     func blankName() async throws {
         let world = PreviewWorld()

@@ -57,7 +57,9 @@ extension ClientFailure {
     /// The failure of a group from which somebody removed the person.
     static let removed = refused(Refusal(code: "removed", message: "You were removed from the group."))
 
-    var isRoomGone: Bool { if case .refused(let refusal) = self { refusal.code == "room_not_found" } else { false } }
+    /// True if the room is not the person's: the server does not know it (`room_not_found`), or the person has left the
+    /// group (`left`) or was removed from it (`removed`).
+    public var isRoomGone: Bool { ["room_not_found", "left", "removed"].contains(code) }
 }
 
 /// The server's refusal of a request.
