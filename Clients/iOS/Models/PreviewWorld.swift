@@ -39,6 +39,7 @@
             let kitchen = try server.makeRoom(by: ada.id, with: ben.id, name: "Kitchen")
             let cleo = server.addPerson("cleo", firstName: "Cleo")
             try server.post("See you in Lisbon", in: try server.makeRoom(by: cleo.id, with: ada.id), by: cleo.id)
+            try server.makeGroup(by: cleo.id, with: [ada.id, ben.id], name: "Holidays")
             for number in 1...40 { try server.post("Tea or coffee, \(number)?", in: kitchen, by: ada.id) }
             try server.post("Tea, please", in: kitchen, by: ben.id)
             for (text, x) in [("Buy milk", 24.0), ("Call the plumber", 256)] {

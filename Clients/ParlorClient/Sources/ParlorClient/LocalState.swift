@@ -44,7 +44,7 @@ package final class LocalState {
             files: BoardFiles(files: files(.boards), isForced: settings.outbox.isForced), clock: clock,
             log: settings.log, onUnknownRoom: { [weak rooms] in rooms?.check($0) })
         conversations = OpenConversations(of: user, in: rooms, backing: backing, settings: settings.conversation)
-        rooms.onShow = { [weak conversations] in conversations?.noteRooms() }
+        rooms.shown.onShow = { [weak conversations] in conversations?.noteRooms() }
     }
 
     /// Reads the messages of an earlier run, and continues to send them.

@@ -52,7 +52,7 @@ extension RoomsAPI {
         return read.readCount
     }
 
-    /// Returns a page of the messages in all rooms that the caller shares with a person, oldest first.
+    /// Returns a page of the messages in all direct rooms that the caller shares with a person, oldest first.
     ///
     /// - Parameter before: the ``Page/next`` of the previous answer; nil for the newest page.
     package func messages(with userID: String, before: String? = nil, limit: Int? = nil) async throws -> Page<Message> {

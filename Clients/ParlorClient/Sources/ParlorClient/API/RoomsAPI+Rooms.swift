@@ -45,7 +45,7 @@ extension RoomsAPI {
         return listing
     }
 
-    /// Returns the people who share rooms with the caller, the latest activity first. Each person's rooms are sorted
+    /// Returns the people who share direct rooms with the caller, the latest activity first. Each person's rooms are sorted
     /// as by ``RoomOrder/content``.
     package func roomsByPerson() async throws -> [PersonWithRooms] {
         try await value(of: try HTTPRequest("GET", to: ["rooms", "grouped-by-person"]))

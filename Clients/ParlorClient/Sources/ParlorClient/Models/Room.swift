@@ -163,7 +163,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     }
 }
 
-/// A person and the rooms that the caller shares with them.
+/// A person and the direct rooms that the caller shares with them.
 public struct PersonWithRooms: Codable, Hashable, Sendable, Identifiable {
     public var person: Person
     public var rooms: [Room]

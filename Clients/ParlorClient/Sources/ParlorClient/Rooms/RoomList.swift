@@ -49,10 +49,6 @@ public final class RoomList {
 
     /// Called with the id of a room that is not the person's any more, and the reason.
     @ObservationIgnored var onGone: @MainActor (String, ClientFailure) -> Void = { _, _ in }
-    /// Called when changed rooms are shown.
-    @ObservationIgnored var onShow: @MainActor () -> Void = {} {
-        didSet { shown.onShow = onShow }
-    }
     @ObservationIgnored let fetching: RoomsFetching
     @ObservationIgnored let keeper: RoomListKeeper
     @ObservationIgnored let shown: ShownRooms
@@ -145,6 +141,12 @@ public final class RoomList {
         fetching.fetchNeeded()
     }
 
+    /// Has the open rooms fetched of which only the first people are known. Joining a room brings all, but a list that
+    /// comes after it may have others.
+    private func fetchPeople() {
+        for id in entered where shown.store[id]?.hasAllParticipants == false { shown.store.need(.answer, of: id) }
+    }
+
     private func loadAll() async throws -> Set<RoomFieldSource> {
         let load = shown.store.beginLoad()
         do {
@@ -154,6 +156,7 @@ public final class RoomList {
             // Without those that were removed since the request.
             let rooms = answer.rooms.filter { shown.store.sorted.contains($0.id) }
             counts.load(rooms, keeping: overtaken, degraded: answer.degraded)
+            fetchPeople()
             shown.noteCounts(of: rooms.map(\.id))
             (isLoaded, loadedAt) = (true, clock.now)
             shown.show()
@@ -295,7 +298,7 @@ public final class RoomList {
             // Without waiting for `sync:done`, which may take a while.
             if failure != nil { Task { await refresh() } } else { loadFirst() }
         case .joined(let room):
-            guard isOpen(room.id) else { return }
+            guard entered.contains(room.id) else { return }
             shown.store.takePeople(of: room, now: clock.now)
             for person in room.participants {
                 shown.store.notePresence(person.isPresent, of: person.userID, in: room.id, isAnswer: true)
@@ -316,7 +319,7 @@ public final class RoomList {
     /// Applies an event.
     package func apply(_ event: RoomEvent) {
         if case .presence(let roomID, let userID, let isPresent) = event {
-            guard isOpen(roomID) else { return }
+            guard entered.contains(roomID) else { return }
             shown.store.notePresence(isPresent, of: userID, in: roomID)
             return shown.showSoon(roomID)
         }
@@ -332,6 +335,7 @@ public final class RoomList {
         let isDoubtful = !isOld && doubts.note(event, counts, shown.store, shown: entered, now: clock.now)
         let isIncomplete = !isOld && counts.apply(event) || isDoubtful
         guard let roomID = shown.store.apply(event, now: clock.now) else { return }
+        fetchPeople()
         if isIncomplete { shown.store.need(.answer, of: roomID) }
         if leaving[roomID] != nil, event.isOfNewElement { leaving[roomID] = true }
         if isOld {
@@ -342,9 +346,6 @@ public final class RoomList {
         if case .roomCreated = event, isLoaded { keepRooms() }
         if !isOld { fetching.fetchNeeded() }
     }
-
-    /// Returns true if the room is open and is not being left.
-    private func isOpen(_ roomID: String) -> Bool { entered.contains(roomID) }
 
     private func endCatchingUp() {
         isCatchingUp = false
