@@ -66,10 +66,12 @@ struct Parlor: Sendable {
     mutating func apply(_ effects: [Effect], in roomID: String) {
         for effect in effects {
             switch effect {
-            case .emit(let event, let data, let audience):
+            case .emit(let event, let data, let audience, let concerned):
                 let participants = rooms.all[roomID]?.participants.map(\.id) ?? []
                 gateway.emit(
-                    .init(audience: audience, roomID: roomID, event: event, data: data, participants: participants))
+                    .init(
+                        audience: audience, roomID: roomID, event: event, data: data, participants: participants,
+                        concerned: concerned))
             case .badges(let personID):
                 guard let room = rooms.all[roomID], room.participant(personID) != nil else { continue }
                 let badges = JSON.object(plugins.badges(of: personID, in: room))

@@ -100,6 +100,24 @@ struct ScriptedGroupTests {
         #expect(try await room(of: ben)?["badges"]?["messages"]?.integer == 2)
     }
 
+    @Test("in a room of more than 20 people, only the reader and the sender are notified of a reading")
+    func narrowReceipts() async throws {
+        try server.addPeople((0..<18).map { server.addPerson("guest\($0)").id }, to: groupID, by: ada.id)
+        var clients: [ScriptedClient] = []
+        for person in [ada, cleo] {
+            let client = try await ScriptedClient(server.makeDevice(), as: person, on: server)
+            try await client.emit("room:join", .object(["roomId": .string(groupID)]), ack: 0)
+            while !(try await client.connection.receive()).hasPrefix("430") {}
+            clients.append(client)
+        }
+        #expect(try await clients[0].event().name == "room:presence")
+        let id = try server.post("one", in: groupID, by: ada.id)
+        try server.markRead([id], in: groupID, by: ben.id)
+        try server.post("two", in: groupID, by: ada.id)
+        #expect(try await clients[0].names(3).filter { !$0.hasSuffix(":global") } == ["message:new", "messages:read"])
+        #expect(try await clients[1].names(3).filter { !$0.hasSuffix(":global") } == ["message:new", "message:new"])
+    }
+
     @Test("of a room that is no longer theirs, a person gets the removal alone")
     func replay() async throws {
         let phone = server.makeDevice()

@@ -8,6 +8,10 @@ struct EventLog: Sendable {
         var event: String
         var data: JSON
         var participants: [String]
+        /// The only people of the room who get it; nil for all.
+        var concerned: [String]?
+
+        func concerns(_ userID: String) -> Bool { concerned?.contains(userID) ?? true }
     }
 
     private var entries: [Entry] = []
@@ -65,15 +69,15 @@ struct EventLog: Sendable {
     func missed(by userID: String, in rooms: Set<String>, since position: Int) -> [(position: Int, entry: Entry)] {
         entries.indices.dropFirst(position).map { (position: $0, entry: entries[$0]) }.filter { _, entry in
             switch entry.audience {
-            case .room: rooms.contains(entry.roomID)
+            case .room: rooms.contains(entry.roomID) && entry.concerns(userID)
             case .person(let id): id == userID && (entry.roomID.isEmpty || rooms.contains(entry.roomID))
             case .everyone: false
             }
         }
     }
 
-    /// Returns the events for a room since a position.
-    func missed(in roomID: String, since position: Int) -> [Entry] {
-        entries.dropFirst(position).filter { $0.audience == .room && $0.roomID == roomID }
+    /// Returns the events for a person in a room since a position.
+    func missed(by userID: String, in roomID: String, since position: Int) -> [Entry] {
+        entries.dropFirst(position).filter { $0.audience == .room && $0.roomID == roomID && $0.concerns(userID) }
     }
 }

@@ -145,7 +145,7 @@ struct Gateway: Sendable {
         for (id, socket) in liveSockets {
             let isMeant =
                 switch entry.audience {
-                case .room: socket.joined.contains(entry.roomID)
+                case .room: socket.joined.contains(entry.roomID) && entry.concerns(socket.userID ?? "")
                 case .person(let userID): socket.userID == userID
                 case .everyone: broadcastsToEveryone || entry.participants.contains { $0 == socket.userID }
                 }
@@ -184,7 +184,9 @@ struct Gateway: Sendable {
     mutating func join(_ roomID: String, keepsOthers: Bool, keepsUnseen: Bool, on socketID: Int) {
         guard let socket = sockets[socketID], let userID = socket.userID else { return }
         if !socket.joined.contains(roomID), let position = socket.continuedRooms[roomID] ?? socket.continuesFrom {
-            for entry in log.missed(in: roomID, since: position) { deliver(entry.event, entry.data, to: socketID) }
+            for entry in log.missed(by: userID, in: roomID, since: position) {
+                deliver(entry.event, entry.data, to: socketID)
+            }
         }
         if keepsUnseen { sockets[socketID]?.unseen.insert(roomID) } else { sockets[socketID]?.unseen.remove(roomID) }
         change(of: userID, in: roomID) { $0[socketID]?.joined.insert(roomID) }

@@ -24,8 +24,8 @@ struct Answer {
 
 /// What follows from a call or a change in a room.
 enum Effect: Sendable {
-    /// An event. It is logged for replays unless it is for everyone.
-    case emit(String, JSON, to: Audience)
+    /// An event. It is logged for replays unless it is for everyone. If it concerns some people, only they get it.
+    case emit(String, JSON, to: Audience, concerning: [String]? = nil)
     /// `room:badges` for a person.
     case badges(of: String)
     case endTyping(of: String)

@@ -68,6 +68,9 @@ struct RoomState: Sendable {
         return Answer(204, .null, [.forget(messageID: message.id)] + events + unread.map { .badges(of: $0) })
     }
 
+    /// In a room with more people, only the reader and the senders are notified.
+    private static let maxNotifiedOfReading = 20
+
     mutating func markRead(_ fields: JSON, by userID: String, _ numbers: inout Numbers) throws(Refused) -> Answer {
         let ids = Set(try fields.strings("messageIds", count: 1...500))
         guard let reader = participant(userID) else { throw .notFound("room") }
@@ -77,7 +80,13 @@ struct RoomState: Sendable {
             "userId": .string(userID), "messageIds": .array(read.map(JSON.string)),
             "readAt": .string(WireTime.milliseconds(time)),
         ])
-        let effects: [Effect] = [.emit("messages:read", payload, to: .room), .badges(of: userID)]
+        var concerned: [String]?
+        if participants.count > Self.maxNotifiedOfReading {
+            concerned = [userID] + messages.all.filter { read.contains($0.id) }.map(\.sender.id)
+        }
+        let effects: [Effect] = [
+            .emit("messages:read", payload, to: .room, concerning: concerned), .badges(of: userID),
+        ]
         return Answer(200, ["readCount": .integer(read.count)], read.isEmpty ? [] : effects)
     }
 
