@@ -164,7 +164,7 @@ struct GroupListTests {
         #expect(Set(server.requestIDs).count == 1 && server.requestIDs.count == 2)
     }
 
-    @Test("people whom the person adds or removes, and roles, are shown with the answer")
+    @Test("added and removed people, and roles, are shown with the answer")
     func changing() async throws {
         await load(group())
         try await list.groups.add(["cleo"], to: "g")
