@@ -25,7 +25,7 @@ struct Confirmation: Sendable {
     ///
     /// - Parameter isCurrent: returns false once a higher version is to be confirmed.
     /// - Returns: false if it is not current any more.
-    /// - Throws: `CancellationError`.
+    /// - Throws: `CancellationError`; `FenceIsHigher`.
     func confirm(
         _ change: PeopleChange, by keepers: [String], while isCurrent: @escaping @Sendable () -> Bool
     ) async throws -> Bool {
@@ -35,9 +35,10 @@ struct Confirmation: Sendable {
                 for keeper in keepers {
                     let isRequired = required.contains(keeper)
                     group.addTask {
-                        _ = try await confirm(data, Subject.fence(of: keeper), while: isCurrent) {
+                        let fence = try await confirm(data, Subject.fence(of: keeper), while: isCurrent) {
                             !isRequired && $0 >= patience
                         }
+                        if let fence, fence > change.version, isCurrent() { throw FenceIsHigher(fence: fence) }
                         return []
                     }
                 }
@@ -54,6 +55,11 @@ struct Confirmation: Sendable {
 
     private struct Superseded: Error {}
 
+    /// A keeper has a higher fence than the change has.
+    struct FenceIsHigher: Error {
+        let fence: Int
+    }
+
     /// - Returns: the gateways that have confirmed, with those that had before.
     private func confirmByGateways(
         _ data: JSONValue, besides before: Set<String>, while isCurrent: @escaping @Sendable () -> Bool
@@ -66,10 +72,10 @@ struct Confirmation: Sendable {
             try await withThrowingTaskGroup(of: String?.self) { group in
                 for gateway in missing {
                     group.addTask {
-                        let hasConfirmed = try await confirm(
+                        let fence = try await confirm(
                             data, Subject.gatewayFence(of: gateway), while: isCurrent
                         ) { _ in !gateways.isAlive(gateway) }
-                        return hasConfirmed ? gateway : nil
+                        return fence == nil ? nil : gateway
                     }
                 }
                 for try await gateway in group { if let gateway { confirmed.insert(gateway) } }
@@ -77,29 +83,32 @@ struct Confirmation: Sendable {
         }
     }
 
-    private enum Event { case confirmed, noResponders, failed, nextAttempt }
+    private enum Event {
+        case confirmed(fence: Int?)
+        case noResponders, failed, nextAttempt
+    }
 
     /// Sends the request until somebody confirms.
     ///
     /// - Parameter isGone: returns true if nobody has to confirm any more; called with the time for which there has been
     ///   nobody to reply.
-    /// - Returns: false if nobody had to.
+    /// - Returns: the fence in the reply, 0 if it has none; nil if nobody had to confirm.
     private func confirm(
         _ data: JSONValue, _ subject: String, while isCurrent: @Sendable () -> Bool,
         unless isGone: @Sendable (Duration) -> Bool
-    ) async throws -> Bool {
+    ) async throws -> Int? {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         var goneSince: ContinuousClock.Instant?
         var attempts = 1
         send(data, subject, nextAfter: interval, continuation)
         for await event in events {
             switch event {
-            case .confirmed: return true
+            case .confirmed(let fence): return fence ?? 0
             case .noResponders: goneSince = goneSince ?? .now
             case .failed: goneSince = nil
             case .nextAttempt:
                 let gone = goneSince.map { ContinuousClock.now - $0 } ?? .zero
-                if isGone(gone) { return false }
+                if isGone(gone) { return nil }
                 guard isCurrent() else { throw Superseded() }
                 attempts += 1
                 let pause = attempts > Self.frequentAttempts ? interval * 10 : interval
@@ -117,8 +126,8 @@ struct Confirmation: Sendable {
             switch result {
             case .success(let payload):
                 // A keeper may fail to write.
-                let isConfirmed = (try? Reply(payload)) != nil
-                events.yield(isConfirmed ? .confirmed : .failed)
+                let reply = try? Reply(payload)
+                events.yield(reply.map { .confirmed(fence: $0.data["fence"]?.int) } ?? .failed)
             case .failure(let error): events.yield(error == .noResponders ? .noResponders : .failed)
             }
         }

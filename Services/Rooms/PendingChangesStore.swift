@@ -29,6 +29,13 @@ struct PendingChangesStore {
         try connection.execute("UPDATE rooms SET version = $2 WHERE id = $1", change.roomID, change.version)
     }
 
+    /// Raises the version of a pending change above a keeper's fence.
+    func raise(_ roomID: String, above fence: Int) throws {
+        guard var change = try pending(in: roomID), change.version <= fence else { return }
+        change.version = fence + 1
+        try put(change)
+    }
+
     func remove(_ change: PendingChange) throws {
         try connection.execute("DELETE FROM pending_changes WHERE room_id = $1", change.roomID)
     }

@@ -142,8 +142,15 @@ final class PeopleChanges: Sendable {
         }
         guard let found else { return false }
         let fence = found.change.change(isLast: found.isLast)
-        let isConfirmed = try await confirmation.confirm(fence, by: found.keepers) { [self] in
-            state.withLock { $0.versions[roomID] ?? 0 } <= fence.version
+        let isConfirmed: Bool
+        do {
+            isConfirmed = try await confirmation.confirm(fence, by: found.keepers) { [self] in
+                state.withLock { $0.versions[roomID] ?? 0 } <= fence.version
+            }
+        } catch let higher as Confirmation.FenceIsHigher {
+            // This database was restored from before the room's last changes.
+            try await database.write { try PendingChangesStore($0).raise(roomID, above: higher.fence) }
+            return true
         }
         // Another change has joined it.
         guard isConfirmed else { return true }

@@ -15,6 +15,7 @@ import Testing
 private final class FakeKeeper: Sendable {
     private struct State {
         var isSilent = false
+        var fence = 0
         var changes: [PeopleChange] = []
     }
 
@@ -23,18 +24,21 @@ private final class FakeKeeper: Sendable {
 
     init(_ subject: String, on bus: any MessageBus) throws {
         let made = try bus.respond(to: subject, queue: "keeper") { [self] request in
-            let isSilent = state.withLock { state in
-                if let change = request.data["change"].flatMap(PeopleChange.init) { state.changes.append(change) }
-                return state.isSilent
+            let fence = state.withLock { state -> Int? in
+                guard let change = request.data["change"].flatMap(PeopleChange.init) else { return nil }
+                state.changes.append(change)
+                state.fence = max(state.fence, change.version)
+                return state.isSilent ? nil : state.fence
             }
-            request.reply(isSilent ? ServiceError.unavailable("It").json : Reply().json)
+            let reply = fence.map { fence in Reply(.ok, JSONWriter.object { $0.member("fence", fence) }).json }
+            request.reply(reply ?? ServiceError.unavailable("It").json)
         }
         subscription.withLock { $0 = made }
     }
 
     var changes: [PeopleChange] { state.withLock { $0.changes } }
     func be(silent: Bool) { state.withLock { $0.isSilent = silent } }
-    func leave() { subscription.withLock { $0 }?.cancel() }
+    func raiseFence(to version: Int) { state.withLock { $0.fence = version } }
 }
 
 extension RoomsHarness {
@@ -256,6 +260,19 @@ struct GroupTests {
                 }
             }
             #expect(try await harness.database.read { try $0.exists("SELECT 1 FROM participants") } == false)
+        }
+    }
+
+    @Test("a keeper with a higher fence has Rooms, which was restored from a backup, raise its version")
+    func restored() async throws {
+        try await RoomsHarness.serving { harness in
+            let room = try await harness.group(harness.alice, harness.bob, harness.carol)
+            let keeper = try FakeKeeper("polls.fence", on: harness.bus)
+            _ = try await harness.record(of: room)
+            keeper.raiseFence(to: 7)
+            try await harness.remove(harness.carol, from: room, by: harness.alice)
+            #expect(keeper.changes.map(\.version) == [2, 8])
+            #expect(try await harness.record(of: room).version == 8)
         }
     }
 
