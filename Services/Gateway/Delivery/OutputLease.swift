@@ -161,17 +161,24 @@ package final class OutputLease: Sendable {
             do {
                 try await apply(by: deadline)
                 return state.withLock { extend(&$0, from: beat) }
-            } catch  where .now() + Self.retryInterval < deadline {
-                try? await Task.sleep(for: Self.retryInterval)  // cancelled: the next attempt fails
             } catch {
-                if isHolding {
-                    log.warning("sockets are closed: changes of rooms' people are not known", ["error": "\(error)"])
+                if .now() + Self.retryInterval < deadline, !Task.isCancelled {
+                    try? await Task.sleep(for: Self.retryInterval)  // cancelled: the next attempt is the last
+                    continue
                 }
-                for delivery in fanout.loops { await delivery.cut(closingAll: isHolding) }
-                state.withLock { $0.phase = isNew ? .new : .cut }
-                return gate.open(until: nil)
+                return await giveUp(because: error, isHolding, isNew: isNew)
             }
         }
+    }
+
+    private func giveUp(because error: any Error, _ isHolding: Bool, isNew: Bool) async {
+        if isHolding {
+            log.warning("sockets are closed: changes of rooms' people are not known", ["error": "\(error)"])
+        }
+        // A new one has nothing of rooms, and follows no log of Rooms.
+        if !isNew { for delivery in fanout.loops { await delivery.cut(closingAll: isHolding) } }
+        state.withLock { $0.phase = isNew ? .new : .cut }
+        gate.open(until: nil)
     }
 
     /// Applies the changes of rooms' people that are not complete, and those that are complete and not followed yet. The

@@ -61,6 +61,8 @@ public final class FakeService: Sendable {
         service.on(Subject.health(of: manifest.service)) { $0.reply(Reply().json) }
         service.on(Subject.refusal(of: manifest.service)) { $0.reply(Reply().json) }
         service.on(Subject.logPage(of: service.logID)) { [weak service] in service?.answerEvents($0) }
+        // Gateways ask it once, of the service that is the test's Rooms.
+        service.on(Subject.pendingChanges, reply: Reply(.ok, .emptyArray))
         return service
     }
 
