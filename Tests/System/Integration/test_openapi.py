@@ -190,6 +190,15 @@ async def walk_rooms(walk, alice, bob, room: dict):
     await walk(alice, "GET", "/api/rooms/none", status=404)
     for name, status in [("Attic", 200), ("", 200), ("x" * 101, 422)]:
         await walk(alice, "PUT", f"{one}/name", {"name": name}, status)
+    group = await walk(alice, "POST", "/api/rooms", {"participantIds": [bob.id]}, 201)
+    people = f"/api/rooms/{group['id']}/participants"
+    assert len(await walk(alice, "GET", people)) == 2
+    await walk(alice, "POST", people, {"userIds": [bob.id]})
+    await walk(alice, "POST", people, {"userIds": ["nobody"]}, 404)
+    await walk(alice, "POST", f"{one}/participants", {"userIds": [bob.id]}, 409)
+    await walk(alice, "PUT", f"{people}/{bob.id}/role", {"role": "owner"})
+    await walk(alice, "PUT", f"{people}/{bob.id}/role", {"role": "king"}, 422)
+    await walk(alice, "DELETE", f"{people}/{bob.id}", status=204)
     for path, status in [("", 200), ("?since=none", 422)]:
         cursor = (await walk(alice, "GET", f"/api/sync{path}", status=status) or {}).get("cursor")
         if cursor:
@@ -285,6 +294,12 @@ async def test_real_acks_and_events_are_as_asyncapi_says(plugged):
     await ask(laptop, "element:create", {"type": "note"})
     await ask(laptop, "room:clear", {})
     await ask(laptop, "dice:roll", {})
+    group = (await ask(laptop, "room:create", {"participantIds": [bob.id]}))["room"]
+    await ask(laptop, "room:join", {"roomId": group["id"], "keepOthers": True})
+    carol = await plugged.person("carol")
+    await ask(laptop, "participants:add", {"roomId": group["id"], "userIds": [carol.id]})
+    await ask(laptop, "participant:role", {"roomId": group["id"], "userId": carol.id, "role": "owner"})
+    await ask(laptop, "participant:remove", {"roomId": group["id"], "userId": bob.id})
     await alice.data("PUT", f"/api/rooms/{room['id']}/name", {"name": "Attic"})
     await alice.post("/api/rooms", {"otherUserId": bob.id}, 201)
     await laptop.client.emit("room:join", {"roomId": "none"})  # without an ack
