@@ -18,6 +18,7 @@ package final class OutputLease: Sendable {
     static let length: Duration = .milliseconds(2200)
     private static let maxWait: Duration = .seconds(1)
     private static let retryInterval: Duration = .milliseconds(50)
+    private static let lookInterval: Duration = .milliseconds(200)
     private static let roomsLog = LogID("rooms")
 
     /// Changes of rooms' people that this gateway may not have applied.
@@ -47,6 +48,8 @@ package final class OutputLease: Sendable {
         var lastBeat = LoopInstant(nanoseconds: 0)
         var catchingUp: Task<Void, Never>?
         var subscription: BusSubscription?
+        var loop: EventLoop?
+        var timer: LoopTimer?
     }
 
     /// The gate of the connections of clients.
@@ -70,6 +73,10 @@ package final class OutputLease: Sendable {
 
     /// - Parameter loop: the one that reads from the bus.
     package func start(on loop: EventLoop) {
+        loop.execute { [weak self] in
+            let timer = loop.schedule(after: Self.lookInterval) { self?.look() }
+            self?.state.withLock { ($0.loop, $0.timer) = (loop, timer) }
+        }
         let subscription = bus.onStateChange { [weak self] state in
             switch state {
             case .connected: self?.reconnect()
@@ -80,7 +87,11 @@ package final class OutputLease: Sendable {
     }
 
     package func stop() async {
-        let (subscription, task) = state.withLock { ($0.subscription, $0.catchingUp) }
+        let (subscription, task, loop, timer) = state.withLock { state in
+            defer { state.timer = nil }
+            return (state.subscription, state.catchingUp, state.loop, state.timer)
+        }
+        loop?.execute { timer?.cancel() }
         subscription?.cancel()
         task?.cancel()
         await task?.value
@@ -100,6 +111,14 @@ package final class OutputLease: Sendable {
             case .new, .cut: catchUp(&state, isHolding: false)
             case .catchingUp: break
             }
+        }
+    }
+
+    /// Begins to catch up when the lease has ended and no heartbeat comes back, as when the bus hangs.
+    private func look() {
+        state.withLock { state in
+            if case .leased(let end) = state.phase, end <= .now(), bus.isConnected { catchUp(&state, isHolding: true) }
+            state.timer?.rearm(after: Self.lookInterval)
         }
     }
 
