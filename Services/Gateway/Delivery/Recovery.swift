@@ -191,7 +191,8 @@ package struct Recovery: Sendable {
     ) -> [OutgoingPacket]? {
         let userID = subscriber.caller.id
         // What is in memory is of the rooms that the person had then.
-        guard !delivery.absences.haveRoomsChanged(of: userID, since: cursor),
+        let usesMemory = !delivery.absences.haveRoomsChanged(of: userID, since: cursor)
+        guard
             var replay = Replay(
                 from: cursor, to: delivery.positions, for: userID, scope, limit: Self.pageSize,
                 maxBytes: maxBacklog)
@@ -199,9 +200,8 @@ package struct Recovery: Sendable {
         while true {
             switch replay.next() {
             case .fetch(let logID, let since, let through):
-                guard case .found(let entries) = delivery.entries(of: logID, since: since, for: userID) else {
-                    return nil
-                }
+                guard usesMemory, case .found(let entries) = delivery.entries(of: logID, since: since, for: userID)
+                else { return nil }
                 replay.supply(logID, entries, through: through)
             case .page(let page):
                 let packets = page.events.compactMap(\.item.packet)
