@@ -78,7 +78,7 @@ struct Groups: Sendable {
             return .act(PendingChange.Act(kind: .removal, by: caller.id, people: [person.leaver], heir: heir))
         }
         do {
-            if let change = stored.change { try await requireSettled(change, request) }
+            if let stored { try await requireSettled(stored, request) }
         } catch {
             try await database.write { try GroupDraft.leaveUnanswered(userID, in: roomID, $0) }
             throw error
@@ -105,32 +105,28 @@ struct Groups: Sendable {
 
     // MARK: Storing a change
 
-    /// What a call has stored.
-    private struct Stored: Sendable {
-        /// The room's pending change with the act of the call; nil if there was nothing to change.
-        let change: PendingChange?
-    }
-
     /// Stores the act of a call. While another change is pending that the call has to wait for, waits, and tries again.
+    ///
+    /// - Returns: the room's pending change with that act; nil if there was nothing to change.
     private func store(
         _ request: Request, in roomID: String, _ body: @escaping @Sendable (GroupDraft) throws -> GroupDraft.Outcome
-    ) async throws -> Stored {
+    ) async throws -> PendingChange? {
         try await older.requireNone()
         while true {
-            let (stored, pending) = try await database.write { connection -> (Stored?, PendingChange?) in
+            let (stored, hasToWait) = try await database.write { connection -> (PendingChange?, Bool) in
                 let draft = try GroupDraft(roomID, connection)
                 do {
                     switch try body(draft) {
-                    case .act(let act): return (Stored(change: try draft.put(act)), nil)
-                    case .resumed: return (Stored(change: draft.pending), nil)
-                    case .unchanged: return (Stored(change: nil), nil)
+                    case .act(let act): return (try draft.put(act), false)
+                    case .resumed: return (draft.pending, false)
+                    case .unchanged: return (nil, false)
                     }
                 } catch is PendingFirst {
-                    return (nil, draft.pending)
+                    return (draft.pending, true)
                 }
             }
-            if let stored { return stored }
-            if let pending { try await requireSettled(pending, request) }
+            guard hasToWait, let stored else { return stored }
+            try await requireSettled(stored, request)
         }
     }
 
@@ -140,8 +136,8 @@ struct Groups: Sendable {
         }
     }
 
-    private func reply(to request: Request, after stored: Stored, in roomID: String) async throws -> Reply {
-        if let change = stored.change {
+    private func reply(to request: Request, after stored: PendingChange?, in roomID: String) async throws -> Reply {
+        if let change = stored {
             guard try await changes.settle(change, by: request.deadline - margin) else {
                 try await takeBack(change)
                 throw ServiceError.unavailable("A part of this service")

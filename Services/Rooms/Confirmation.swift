@@ -9,7 +9,7 @@ import Synchronization
 /// Has keepers and gateways confirm a change of a room's people.
 struct Confirmation: Sendable {
     let bus: any MessageBus
-    let gateways: any LiveGateways
+    let gateways: HeardGateways
     /// The services that always have to confirm. Another keeper that has been down for `patience` stops nobody.
     let required: Set<String>
     /// The interval between attempts, which do not wait for each other's replies: each may reach another instance.
@@ -138,17 +138,8 @@ struct Confirmation: Sendable {
     }
 }
 
-/// The gateways that are alive, as far as that is known.
-protocol LiveGateways: Sendable {
-    /// Returns the ids of all of them.
-    ///
-    /// - Throws: `CancellationError`.
-    func alive() async throws -> [String]
-    func isAlive(_ gateway: String) -> Bool
-}
-
 /// The gateways that send heartbeats.
-final class HeardGateways: LiveGateways {
+final class HeardGateways: Sendable {
     private let membership: GatewayMembership
     private let bus: any MessageBus
     private let lease: Duration

@@ -12,6 +12,10 @@ import Synchronization
 /// Delivers events to the clients of one loop: those of logs, in each log's order, and presence and typing.
 /// It knows the loop's sockets, and how far each log has been fanned out to them. So it holds acks until
 /// their event is written, and catches up clients that reconnect.
+///
+/// It is one type, as each of these needs the same order: what a socket was sent, up to which position of each log, decides
+/// what it is sent next, who is acknowledged, and who may get nothing of a room any more. Its state without order has types of
+/// its own (`Audience`, `Absences`, `PendingAcks`, `ReplayBuffer`).
 package actor LoopDelivery: LoopPart {
     package nonisolated let loop: EventLoop
     private let directory: Directory
@@ -94,9 +98,8 @@ package actor LoopDelivery: LoopPart {
     /// Removes a subscriber that has left, or whose socket has closed.
     package func remove(_ subscriber: Subscriber.Handle) { audience.remove(subscriber.object) }
 
-    /// Adds a subscriber to a room's audience at once, unless it has left. If it came with a cursor, the events
-    /// it missed have been sent.
-    /// Does nothing if a fence has said that the person left the room since the version of the record that admitted them.
+    /// Adds a subscriber to a room's audience at once, unless it has left, or its person has left the room since the version of
+    /// the record that admitted them. If it came with a cursor, the events it missed have been sent.
     func join(_ roomID: String, _ subscriber: Subscriber, recordVersion: Int) {
         guard subscriber.isConnected, absences.admit(subscriber.caller.id, to: roomID, recordVersion: recordVersion)
         else {
