@@ -11,6 +11,7 @@ actor Drill {
     private let cluster: Cluster
     private let data: String
     private var clients: [SimulatedClient] = []
+    private var owners: [GroupOwner] = []
     private var under: [Task<Void, any Error>] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -18,6 +19,8 @@ actor Drill {
     /// The concurrent actions of each client, and its longest pause between two.
     private static let lanes = 3
     private static let pause: Duration = .milliseconds(250)
+    /// The longest pause of a group's owner.
+    private static let pauseOfOwners: Duration = .milliseconds(1000)
     /// People who never open their rooms: their badges only rise.
     private static let absentees = 4
     /// A file size below that of any database and its log, so that nothing can be appended.
@@ -44,12 +47,16 @@ actor Drill {
         Terminal.print("parlor-drill: seed \(options.seed), \(options.minutes) min, data in \(data)")
         try await cluster.start()
         let participants = try await Participants.make(
-            clients: options.clients, absentees: Self.absentees, cluster: cluster, on: loop)
+            clients: options.clients, absentees: Self.absentees, groups: options.groups, cluster: cluster, on: loop)
         clients = participants.clients
+        owners = participants.owners
         for client in clients { await client.connect() }
         try await waitUntilSettled(within: Self.settleLimit)
         for (index, client) in clients.enumerated() {
             await client.work(lanes: Self.lanes, pause: Self.pause, seed: options.seed &+ UInt64(index * 1000))
+        }
+        for (index, owner) in owners.enumerated() {
+            await owner.work(pause: Self.pauseOfOwners, seed: options.seed &+ UInt64(index))
         }
         try await inject(schedule, for: length)
         let isQuiet = await settle()
@@ -60,8 +67,10 @@ actor Drill {
         let books = try await StoredState.read(from: data, or: options.databaseURL, options.logs)
         var logs: [String: ClientLog] = [:]
         for client in clients { logs[client.person.id] = await client.log }
-        let audit = Audit(books: books, logs: logs, participants: participants.roles, shown: shown)
+        let audit = Audit(books: books, logs: logs, participants: await participants.roles, shown: shown)
         var report = audit.report
+        for owner in owners { report.add(await owner.log, books) }
+        report.add(participants.removals)
         report.faults += await cluster.faults
         if !isQuiet { report.faults.append("not all came to rest within \(Self.settleLimit)") }
         report.kills = await cluster.kills
@@ -124,11 +133,13 @@ actor Drill {
 
     private func waitUntilSettled(within limit: Duration) async throws {
         let end = LoopInstant.now() + limit
-        for client in clients {
-            while !(await client.isSettled) {
-                guard LoopInstant.now() < end else { throw ClientError("not all clients could connect") }
-                try await Task.sleep(for: .milliseconds(20))
-            }
+        for client in clients { try await waitUntil(end) { await client.isSettled } }
+    }
+
+    private func waitUntil(_ end: LoopInstant, _ isTrue: () async -> Bool) async throws {
+        while await !isTrue() {
+            guard LoopInstant.now() < end else { throw ClientError("not all came to rest in time") }
+            try await Task.sleep(for: .milliseconds(20))
         }
     }
 
@@ -141,13 +152,10 @@ actor Drill {
         let end = LoopInstant.now() + Self.settleLimit
         do {
             try await cluster.waitUntilReady(within: Self.settleLimit)
+            for owner in owners { await owner.finish() }
             for client in clients { await client.finish() }
-            for client in clients {
-                while await client.isBusy {
-                    guard LoopInstant.now() < end else { return false }
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-            }
+            for owner in owners { try await waitUntil(end) { await !owner.isBusy } }
+            for client in clients { try await waitUntil(end) { await !client.isBusy } }
             // If the bus loses an event, any later one reveals the gap. The lost event then arrives
             // within a quarter of a second.
             for client in clients { await client.sendToAllRooms("the end") }

@@ -9,6 +9,7 @@ struct DrillOptions: Sendable {
     private(set) var minutes = 1.0
     private(set) var seed = UInt64.random(in: 1...999_999)
     private(set) var clients = 24
+    private(set) var groups = 5
     /// The folder of the executables; nil for this program's.
     private(set) var binaries: String?
     /// The folder of a second build; nil for none.
@@ -30,6 +31,7 @@ struct DrillOptions: Sendable {
           --minutes M      how long faults are injected; fractions are fine (1)
           --seed N         replays the schedule of faults and what the clients choose to do (random)
           --clients N      people who are connected (24)
+          --groups N       groups, into which people are added and from which they are removed (5)
           --binaries DIR   the executables to run (those beside this one)
           --upgrade DIR    the executables of another build with the same migrations: each program is started from
                            one and the other in turn, so old and new programs are on one bus (none)
@@ -64,6 +66,11 @@ struct DrillOptions: Sendable {
                     throw Malformed(description: "--clients needs a number from 2 to 500")
                 }
                 clients = number
+            case "--groups":
+                guard let number = Int(value), (0...50).contains(number) else {
+                    throw Malformed(description: "--groups needs a number from 0 to 50")
+                }
+                groups = number
             case "--binaries": binaries = value
             case "--upgrade": upgrade = value
             case "--data": data = value

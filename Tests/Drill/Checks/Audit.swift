@@ -1,12 +1,12 @@
 /// Compares the acknowledgements and events that clients received with the databases, and counters
 /// with the rows.
 struct Audit {
-    private(set) var report = Report()
+    var report = Report()
 
-    private let books: StoredState
-    private let logs: [String: ClientLog]
-    private let participants: Participants.Roles
-    private let shown: [String: [String: ShownRoom]]
+    let books: StoredState
+    let logs: [String: ClientLog]
+    let participants: Participants.Roles
+    let shown: [String: [String: ShownRoom]]
 
     /// - Parameters:
     ///   - logs: the clients' records, by person.
@@ -16,16 +16,17 @@ struct Audit {
         shown: [String: [String: ShownRoom]]
     ) {
         self.books = books
-        self.logs = logs
+        self.logs = logs.mapValues { $0.leavingOut(participants.deletedRooms) }
         self.participants = participants
         self.shown = shown
         checkMessages()
         checkElements()
         checkRooms()
+        checkGroups()
         checkDeliveries()
         recountMessages()
         recountElements()
-        for log in logs.values { add(log) }
+        for log in self.logs.values { add(log) }
     }
 
     private mutating func add(_ log: ClientLog) {
@@ -57,18 +58,18 @@ struct Audit {
                 report.stored += 1
                 if byKey[[sent.roomID, person, sent.tempID]] != 1 { report.doubledWrite("message \(sent.tempID)") }
             }
-            for id in log.deletedMessages {
-                if byID[id]?.isDeleted == true {
+            for message in log.deletedMessages {
+                if byID[message.id]?.isDeleted == true {
                     report.stored += 1
                 } else {
-                    report.lostWrite("the deletion of message \(id)")
+                    report.lostWrite("the deletion of message \(message.id)")
                 }
             }
-            for id in log.reads {
-                if byID[id]?.isDeleted == true || books.receipts[id]?.contains(person) == true {
+            for message in log.reads {
+                if byID[message.id]?.isDeleted == true || books.receipts[message.id]?.contains(person) == true {
                     report.stored += 1
                 } else {
-                    report.lostWrite("the receipt of message \(id)")
+                    report.lostWrite("the receipt of message \(message.id)")
                 }
             }
         }
@@ -126,12 +127,17 @@ struct Audit {
     private mutating func checkDeliveries() {
         let deleted = Set(books.messages.lazy.filter(\.isDeleted).map(\.id))
         for (roomID, people) in participants.rooms {
-            for person in people where !participants.absentees.contains(person) {
+            // Who has left a group has received events of it, too.
+            let receivers = participants.groups.contains(roomID) ? Array(logs.keys) : people
+            for person in receivers where !participants.absentees.contains(person) {
                 let log = logs[person]
+                let isIn = people.contains(person)
                 for (stream, deliveryLog, reported) in [
                     ("messages", log?.received.chats[roomID]?.leavingOut(deleted), books.chats[roomID]),
                     ("elements", log?.received.boards[roomID], books.boards[roomID]),
-                ] {
+                    ("people", log?.received.people[roomID], books.peopleEvents[roomID]),
+                ] where isIn || deliveryLog != nil {
+                    let reported = reported?.filter { $0.people?.contains(person) != false }.map(\.key)
                     let verdict = DeliveryVerdict(deliveryLog ?? DeliveryLog(), of: reported ?? [])
                     report.deliveryLog += verdict
                     if !verdict.isClean {
@@ -162,8 +168,9 @@ struct Audit {
         var unread: [StoredState.Pair: Int] = [:]
         for message in books.messages where !message.isDeleted {
             for person in participants.rooms[message.roomID] ?? [] where person != message.senderID {
-                if books.receipts[message.id]?.contains(person) != true {
-                    unread[.init(a: message.roomID, b: person), default: 0] += 1
+                let key = StoredState.Pair(a: message.roomID, b: person)
+                if message.seq > books.joinedAfter[key] ?? 0, books.receipts[message.id]?.contains(person) != true {
+                    unread[key, default: 0] += 1
                 }
             }
         }

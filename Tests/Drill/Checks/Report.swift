@@ -10,6 +10,12 @@ struct Report: Sendable {
     var connects = 0
     var reloads = 0
     var longestWait: Duration = .zero
+    var additions = 0
+    var removals = 0
+    var deletedRooms = 0
+    /// The events of a group that somebody received after the removal was answered.
+    var afterRemoval = 0
+    var longestChange: Duration = .zero
     /// The faults. If there are any, the drill has failed.
     var faults: [String] = []
 
@@ -45,6 +51,9 @@ struct Report: Sendable {
             ("acknowledged", "\(acknowledged)"), ("stored", "\(stored)"), ("delivered", "\(deliveryLog.delivered)"),
             ("lost", "\(lostWrites + deliveryLog.lost)"), ("doubled", "\(doubledWrites + deliveryLog.doubled)"),
             ("out of order", "\(deliveryLog.outOfOrder)"), ("never written", "\(deliveryLog.unknown)"),
+            ("people", "\(additions) added, \(removals) removed, \(deletedRooms) rooms deleted"),
+            ("after a removal", "\(afterRemoval) events received"),
+            ("longest change", "of people: \(Self.seconds(longestChange))"),
             ("kills", "\(kills + crashes), \(crashes) of them at named points"),
             ("longest unanswered", Self.seconds(longestWait)),
             ("counters", "\(compared) compared with a recount, \(wrong) wrong"),

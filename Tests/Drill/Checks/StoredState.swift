@@ -25,6 +25,17 @@ struct StoredState: Sendable {
         let version: Int
     }
 
+    struct RoomEvent: Sendable {
+        let key: EventKey
+        /// The people who get it; nil for everybody who is in the room when it is sent or replayed.
+        let people: Set<String>?
+
+        init(_ emission: Emission, of entry: Entry) {
+            key = EventKey(emission.event.utf8, emission.data)
+            people = emission.isNarrow ? Set(entry.participants) : nil
+        }
+    }
+
     /// A pair of texts as a key.
     struct Pair: Hashable, Sendable {
         let a: String
@@ -39,11 +50,18 @@ struct StoredState: Sendable {
     var elementKeys: [[String]: String] = [:]
     var createdRooms: [Pair: String] = [:]
     /// The room's events, by room.
-    var chats: [String: [EventKey]] = [:]
-    var boards: [String: [EventKey]] = [:]
+    var chats: [String: [RoomEvent]] = [:]
+    var boards: [String: [RoomEvent]] = [:]
+    /// The events of who comes and goes, by group.
+    var peopleEvents: [String: [RoomEvent]] = [:]
+    /// The participants of each group.
+    var groups: [String: Set<String>] = [:]
+    var pendingChanges = 0
+    /// The last message from before a person came, by room and person. As messaging knows it.
+    var joinedAfter: [Pair: Int] = [:]
     /// The creator of each element, by room.
     var creators: [String: [String]] = [:]
-    /// The rooms that each person was notified of as new.
+    /// The direct rooms that each person was notified of as new.
     var newRooms: [String: [String]] = [:]
 
     // Stored counters.
@@ -87,10 +105,23 @@ struct StoredState: Sendable {
             }
             return Dictionary(uniqueKeysWithValues: rows)
         }
+        let people = try await database.read { connection in
+            try connection.all(
+                "SELECT room_id, person_id FROM participants JOIN rooms ON rooms.id = room_id WHERE kind = 'group'"
+            ) { ($0.text(0), $0.text(1)) }
+        }
+        for (room, person) in people { groups[room, default: []].insert(person) }
+        pendingChanges = try await database.read { try $0.all("SELECT 1 FROM pending_changes") { $0.int(0) }.count }
         for entry in try await Self.entries(of: database) {
-            for emission in entry.emissions where emission.event == "room:created" {
-                guard case .person(let id) = emission.audience else { continue }
-                newRooms[id, default: []].append(entry.roomID)
+            for emission in entry.emissions {
+                switch emission.audience {
+                case .person(let id)
+                where emission.event == "room:created" && emission.data["kind"]?.string == "direct":
+                    newRooms[id, default: []].append(entry.roomID)
+                case .room where emission.event.hasPrefix("participant:"):
+                    peopleEvents[entry.roomID, default: []].append(RoomEvent(emission, of: entry))
+                default: break
+                }
             }
         }
     }
@@ -115,14 +146,18 @@ struct StoredState: Sendable {
         let counts = try await database.read { connection in
             try connection.all(
                 """
-                SELECT room_id, user_id, shown - settled FROM members JOIN chats ON chats.number = members.room
+                SELECT room_id, user_id, shown - settled, joined_seq
+                FROM members JOIN chats ON chats.number = members.room
                 """
-            ) { (Pair(a: $0.text(0), b: $0.id(1)), $0.int(2)) }
+            ) { (Pair(a: $0.text(0), b: $0.id(1)), unread: $0.int(2), joinedAfter: $0.int(3)) }
         }
-        unread = Dictionary(uniqueKeysWithValues: counts)
+        for (key, count, seq) in counts {
+            unread[key] = count
+            joinedAfter[key] = seq
+        }
         for entry in try await Self.entries(of: database) {
             for emission in entry.emissions where emission.audience == .room {
-                chats[entry.roomID, default: []].append(EventKey(emission.event.utf8, emission.data))
+                chats[entry.roomID, default: []].append(RoomEvent(emission, of: entry))
             }
         }
     }
@@ -149,7 +184,7 @@ struct StoredState: Sendable {
         }
         for entry in try await Self.entries(of: database) {
             for emission in entry.emissions where emission.audience == .room {
-                boards[entry.roomID, default: []].append(EventKey(emission.event.utf8, emission.data))
+                boards[entry.roomID, default: []].append(RoomEvent(emission, of: entry))
                 if emission.event == "element:created", let id = emission.data["element"]?["createdBy"]?.string {
                     creators[entry.roomID, default: []].append(id)
                 }
@@ -166,8 +201,9 @@ struct StoredState: Sendable {
 
     // MARK: The event logs
 
-    private struct Entry {
+    struct Entry {
         let roomID: String
+        let participants: [String]
         let emissions: [Emission]
     }
 
@@ -184,7 +220,7 @@ struct StoredState: Sendable {
             let page = try await log.entries(since: seq, limit: 5000)
             guard let last = page.last else { return all }
             seq = last.seq
-            all += page.map { Entry(roomID: $0.roomID, emissions: $0.emissions) }
+            all += page.map { Entry(roomID: $0.roomID, participants: $0.participants, emissions: $0.emissions) }
         }
     }
 }

@@ -7,6 +7,11 @@ struct ClientLog: Sendable {
         let seq: Int
     }
 
+    struct MessageID: Sendable {
+        let roomID: String
+        let id: String
+    }
+
     struct Element: Sendable {
         let roomID: String
         let tempID: String
@@ -26,13 +31,16 @@ struct ClientLog: Sendable {
     }
 
     var messages: [Message] = []
-    var deletedMessages: [String] = []
-    var reads: [String] = []
+    var deletedMessages: [MessageID] = []
+    var reads: [MessageID] = []
     var elements: [Element] = []
     var updates: [Update] = []
     var deletedElements: [String] = []
     var clears = 0
     var rooms: [NewRoom] = []
+
+    /// The groups that the person is in, as events say.
+    var groups: Set<String> = []
 
     var received = ReceivedEvent()
 
@@ -52,6 +60,16 @@ struct ClientLog: Sendable {
             + clears + rooms.count
     }
 
+    /// Returns the log without what was written into deleted rooms.
+    func leavingOut(_ deletedRooms: Set<String>) -> ClientLog {
+        var rest = self
+        rest.messages.removeAll { deletedRooms.contains($0.roomID) }
+        rest.deletedMessages.removeAll { deletedRooms.contains($0.roomID) }
+        rest.reads.removeAll { deletedRooms.contains($0.roomID) }
+        rest.elements.removeAll { deletedRooms.contains($0.roomID) }
+        return rest
+    }
+
     mutating func fault(_ text: String) { if faults.count < 20 { faults.append(text) } }
 
     /// The events received.
@@ -59,15 +77,15 @@ struct ClientLog: Sendable {
         /// Received events, by room.
         var chats: [String: DeliveryLog] = [:]
         var boards: [String: DeliveryLog] = [:]
-        /// Ids of the rooms that the person was notified of as new, in order.
+        /// Events of who comes and goes, by group.
+        var people: [String: DeliveryLog] = [:]
+        /// Ids of the direct rooms that the person was notified of as new, in order.
         var newRooms: [String] = []
     }
 
-    mutating func noteGaps(in rooms: [String]) {
-        reloads += 1
-        for roomID in rooms {
-            received.chats[roomID, default: DeliveryLog()].noteGap()
-            received.boards[roomID, default: DeliveryLog()].noteGap()
-        }
+    mutating func noteGap(in roomID: String) {
+        received.chats[roomID, default: DeliveryLog()].noteGap()
+        received.boards[roomID, default: DeliveryLog()].noteGap()
+        received.people[roomID, default: DeliveryLog()].noteGap()
     }
 }

@@ -43,35 +43,89 @@ extension SimulatedClient {
         client.onEvent = { [weak self] name, data in self?.assumeIsolated { $0.receive(name, data) } }
         await openRooms(on: client)
         guard client.failure == nil else { return }
-        isSettled = true
+        hasOpenedRooms = true
         await withCheckedContinuation { ended = $0 }
         await loop.pause(.milliseconds(.random(in: 20...300)))
     }
 
     private func lost() {
         client = nil
-        isSettled = false
+        hasOpenedRooms = false
         ended?.resume()
         ended = nil
     }
 
     private func openRooms(on client: SocketIOClient) async {
-        for roomID in rooms {
-            while client.failure == nil {
-                let payload = JSONWriter.object {
-                    $0.member("roomId", roomID)
-                    $0.member("keepOthers", true)
-                }
-                switch await answer(to: "room:join", payload, on: client) {
-                case .success(let ack) where ack["success"]?.bool == true: break
-                case .success(let ack):
-                    if ack["error"]?["retryable"]?.bool != true { log.fault("room:join was answered with \(ack)") }
-                    await loop.pause(.milliseconds(.random(in: 100...300)))
-                    continue
-                case .failure: return client.drop()
-                }
-                break
+        for roomID in rooms { await open(roomID, on: client) }
+        for roomID in log.groups { await open(roomID, on: client) }
+    }
+
+    /// Joins a room. A group may have been left meanwhile: its `room:removed` follows.
+    private func open(_ roomID: String, on client: SocketIOClient) async {
+        let payload = JSONWriter.object {
+            $0.member("roomId", roomID)
+            $0.member("keepOthers", true)
+        }
+        while client.failure == nil {
+            switch await answer(to: "room:join", payload, on: client) {
+            case .success(let ack) where ack["success"]?.bool == true: return
+            case .success(let ack) where isGone(roomID, ack): return
+            case .success(let ack):
+                if ack["error"]?["retryable"]?.bool != true { log.fault("room:join was answered with \(ack)") }
+                await loop.pause(.milliseconds(.random(in: 100...300)))
+            case .failure: return client.drop()
             }
+        }
+    }
+
+    // MARK: Groups
+
+    /// True if an answer says that the person is no longer in a group.
+    func isGone(_ roomID: String, _ ack: JSONValue) -> Bool {
+        !rooms.contains(roomID) && ack["error"]?["code"]?.string == "room_not_found"
+    }
+
+    /// Adds a group that the person has come to, and joins it. Events before that are not received.
+    func enter(_ roomID: String) {
+        log.groups.insert(roomID)
+        changesOfGroups += 1
+        log.noteGap(in: roomID)
+        guard let client else { return }
+        joins += 1
+        Task {
+            await open(roomID, on: client)
+            joins -= 1
+        }
+    }
+
+    func leave(_ roomID: String) {
+        log.groups.remove(roomID)
+        changesOfGroups += 1
+        log.noteGap(in: roomID)
+        unread[roomID] = nil
+        ownMessages[roomID] = nil
+        board[roomID] = nil
+    }
+
+    /// Loads the person's groups. Repeats it if an event changes them meanwhile.
+    func loadGroups() {
+        joins += 1
+        Task {
+            while client != nil {
+                let changes = changesOfGroups
+                if let address = await cluster.gatewayAddress,
+                    let answer = try? await ask(
+                        HTTPCall("GET", "/api/rooms/my-rooms", token: person.token), of: address),
+                    let listed = try? answer.data().array, changes == changesOfGroups
+                {
+                    let now = Set(listed.filter { $0["kind"]?.string == "group" }.compactMap { $0["id"]?.string })
+                    for roomID in log.groups.subtracting(now) { leave(roomID) }
+                    for roomID in now { enter(roomID) }
+                    break
+                }
+                await loop.pause(.milliseconds(200))
+            }
+            joins -= 1
         }
     }
 
@@ -95,15 +149,7 @@ extension SimulatedClient {
         }
     }
 
-    /// Makes one call over a connection of its own.
     func ask(_ call: HTTPCall, of address: ServerAddress) async throws(ClientError) -> HTTPAnswer {
-        let client = try await HTTPClient.connect(to: address, on: loop)
-        defer { client.close() }
-        let timer = loop.schedule(after: Self.maxWait) { client.close() }
-        defer { timer.cancel() }
-        let outcome: HTTPClient.Outcome = await withCheckedContinuation { continuation in
-            client.send(call) { continuation.resume(returning: $0) }
-        }
-        return try outcome.get()
+        try await HTTPClient.ask(call, of: address, within: Self.maxWait, on: loop)
     }
 }

@@ -23,7 +23,7 @@ extension SimulatedClient {
     }
 
     func doSomething(_ name: String, using random: inout SeededGenerator) async {
-        guard let roomID = rooms.randomElement(using: &random) else { return }
+        guard let roomID = (rooms + log.groups.sorted()).randomElement(using: &random) else { return }
         var number = Int.random(in: 0..<1000, using: &random)
         let choice = Doing.allCases.first { doing in
             number -= doing.weight
@@ -49,6 +49,7 @@ extension SimulatedClient {
             $0.member("text", "message \(name) of \(self.person.id)")
             $0.member("tempId", name)
         }
+        if isGone(roomID, ack) { return }
         guard ack["success"]?.bool == true, let id = ack["messageId"]?.string, let seq = ack["seq"]?.int else {
             return log.fault("message:send was answered with \(ack)")
         }
@@ -63,18 +64,23 @@ extension SimulatedClient {
         let ack = await insist("messages:mark-read", in: roomID) {
             $0.member("messageIds", array: { for id in ids { $0.string(id) } })
         }
+        if isGone(roomID, ack) { return }
         guard ack["success"]?.bool == true else { return log.fault("messages:mark-read was answered with \(ack)") }
-        log.reads += ids
+        // In a group, what was sent before the person came is ignored.
+        if rooms.contains(roomID) || ack["readCount"]?.int == ids.count {
+            log.reads += ids.map { .init(roomID: roomID, id: $0) }
+        }
     }
 
     private func deleteMessage(in roomID: String) async {
         guard let id = ownMessages[roomID]?.popLast() else { return }
         let ack = await insist("message:delete", in: roomID) { $0.member("messageId", id) }
+        if isGone(roomID, ack) { return }
         // A retry of a completed deletion finds nothing.
         guard ack["success"]?.bool == true || ack["error"]?["code"]?.string == "message_not_found" else {
             return log.fault("message:delete was answered with \(ack)")
         }
-        log.deletedMessages.append(id)
+        log.deletedMessages.append(.init(roomID: roomID, id: id))
     }
 
     // MARK: Elements
@@ -85,8 +91,9 @@ extension SimulatedClient {
             $0.member("content", object: { $0.member("text", name) })
             $0.member("tempId", name)
         }
-        let isGone = ack["error"]?["code"]?.string == "element_not_found"
-        guard isGone || ack["element"]?["id"]?.string != nil else {
+        if isGone(roomID, ack) { return }
+        let isDeleted = ack["error"]?["code"]?.string == "element_not_found"
+        guard isDeleted || ack["element"]?["id"]?.string != nil else {
             return log.fault("element:create was answered with \(ack)")
         }
         log.elements.append(.init(roomID: roomID, tempID: name, id: ack["element"]?["id"]?.string))
@@ -99,7 +106,8 @@ extension SimulatedClient {
             $0.member("elementId", id)
             $0.member("content", object: { $0.member("text", "\(name) of \(self.person.id)") })
         }
-        if ack["error"]?["code"]?.string == "element_not_found" { return }  // someone else was first
+        // Someone else was first.
+        if isGone(roomID, ack) || ack["error"]?["code"]?.string == "element_not_found" { return }
         guard let version = ack["element"]?["version"]?.int, let content = ack["element"]?["content"]?.text else {
             return log.fault("element:update was answered with \(ack)")
         }
@@ -110,6 +118,7 @@ extension SimulatedClient {
         guard let known = board[roomID], !known.isEmpty else { return }
         let id = known[pick % known.count]
         let ack = await insist("element:delete", in: roomID) { $0.member("elementId", id) }
+        if isGone(roomID, ack) { return }
         guard ack["success"]?.bool == true || ack["error"]?["code"]?.string == "element_not_found" else {
             return log.fault("element:delete was answered with \(ack)")
         }
@@ -118,6 +127,7 @@ extension SimulatedClient {
 
     private func clear(_ roomID: String) async {
         let ack = await insist("room:clear", in: roomID) { _ in }
+        if isGone(roomID, ack) { return }
         guard ack["success"]?.bool == true else { return log.fault("room:clear was answered with \(ack)") }
         log.clears += 1
     }

@@ -10,6 +10,7 @@ actor SimulatedClient {
     nonisolated let person: Person
     nonisolated let loop: EventLoop
     let cluster: Cluster
+    private let removals: Removals
     /// The rooms that it has open, all created for the drill.
     let rooms: [String]
     /// The person with whom it creates rooms.
@@ -19,8 +20,12 @@ actor SimulatedClient {
     var client: SocketIOClient?
     /// The last time at which it closed its socket by itself, with requests in progress.
     private(set) var hungUpAt = LoopInstant(nanoseconds: 0)
-    /// Whether all its rooms are joined.
-    var isSettled = false
+    /// Whether the rooms that it had when it connected are joined.
+    var hasOpenedRooms = false
+    /// Rises with each change of the client's groups.
+    var changesOfGroups = 0
+    /// The groups that are being joined or loaded.
+    var joins = 0
     var cursor: String?
     /// The events that it had received when the cursor was issued.
     var receivedAtCursor = ClientLog.ReceivedEvent()
@@ -42,10 +47,13 @@ actor SimulatedClient {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(_ person: Person, rooms: [String], friend: Person, cluster: Cluster, on loop: EventLoop) {
+    init(
+        _ person: Person, rooms: [String], friend: Person, removals: Removals, cluster: Cluster, on loop: EventLoop
+    ) {
         self.person = person
         self.rooms = rooms
         self.friend = friend
+        self.removals = removals
         self.cluster = cluster
         self.loop = loop
     }
@@ -70,6 +78,9 @@ actor SimulatedClient {
         }
     }
 
+    /// Whether all its rooms are joined.
+    var isSettled: Bool { hasOpenedRooms && joins == 0 }
+
     var isBusy: Bool { !isSettled || busyLanes > 0 }
 
     /// Finishes the work in progress, and begins nothing new.
@@ -81,7 +92,9 @@ actor SimulatedClient {
     }
 
     /// Sends a last message to each of its rooms.
-    func sendToAllRooms(_ text: String) async { for roomID in rooms { await send(text, to: roomID) } }
+    func sendToAllRooms(_ text: String) async {
+        for roomID in rooms + log.groups { await send(text, to: roomID) }
+    }
 
     func hangUp() {
         guard let client else { return }
@@ -92,44 +105,67 @@ actor SimulatedClient {
     // MARK: Receiving
 
     func receive(_ name: ArraySlice<UInt8>, _ data: JSONValue) {
-        switch String(decoding: name, as: UTF8.self) {
+        let event = String(decoding: name, as: UTF8.self)
+        if event != "room:removed", !event.hasSuffix(":global"), let roomID = Self.roomID(of: data) {
+            removals.check(event, of: roomID, to: person.id)
+        }
+        switch event {
         case "message:new":
             guard let message = data["message"]?.object, let roomID = message["roomId"]?.string else { return }
-            log.received.chats[roomID, default: DeliveryLog()].receive(
+            log.received.chats[roomID, default: newLog(of: roomID)].receive(
                 EventKey(name, data), message: message["id"]?.string)
             if let id = message["id"]?.string, message["senderId"]?.string != person.id {
                 unread[roomID, default: []].append(id)
             }
         case "message:deleted", "messages:read":
             guard let roomID = data["roomId"]?.string else { return }
-            log.received.chats[roomID, default: DeliveryLog()].receive(EventKey(name, data))
+            log.received.chats[roomID, default: newLog(of: roomID)].receive(EventKey(name, data))
         case "element:created", "element:updated":
             guard let element = data["element"]?.object, let roomID = element["roomId"]?.string else { return }
-            log.received.boards[roomID, default: DeliveryLog()].receive(EventKey(name, data))
+            log.received.boards[roomID, default: newLog(of: roomID)].receive(EventKey(name, data))
             if name.count == "element:created".utf8.count, let id = element["id"]?.string, element["version"]?.int == 1
             {
                 board[roomID, default: []].append(id)
             }
         case "element:deleted":
             guard let roomID = data["roomId"]?.string else { return }
-            log.received.boards[roomID, default: DeliveryLog()].receive(EventKey(name, data))
+            log.received.boards[roomID, default: newLog(of: roomID)].receive(EventKey(name, data))
             board[roomID]?.removeAll { $0 == data["elementId"]?.string }
         case "room:cleared":
             guard let roomID = data["roomId"]?.string else { return }
-            log.received.boards[roomID, default: DeliveryLog()].receive(EventKey(name, data))
+            log.received.boards[roomID, default: newLog(of: roomID)].receive(EventKey(name, data))
             board[roomID] = []
+        case "participant:joined", "participant:left", "participant:updated":
+            guard let roomID = data["roomId"]?.string else { return }
+            log.received.people[roomID, default: newLog(of: roomID)].receive(EventKey(name, data))
         case "room:created":
-            if let id = data["room"]?["id"]?.string { log.received.newRooms.append(id) }
+            guard let id = data["room"]?["id"]?.string else { return }
+            if data["room"]?["kind"]?.string == "group" { enter(id) } else { log.received.newRooms.append(id) }
+        case "room:removed":
+            if let id = data["roomId"]?.string { leave(id) }
         case "sync:done": synchronised(data)
         default: break
         }
+    }
+
+    /// A client comes to a group when events have been written already, and receives those that follow.
+    private func newLog(of roomID: String) -> DeliveryLog {
+        var log = DeliveryLog()
+        if !rooms.contains(roomID) { log.noteGap() }
+        return log
+    }
+
+    private static func roomID(of data: JSONValue) -> String? {
+        (data["roomId"] ?? data["message"]?["roomId"] ?? data["element"]?["roomId"] ?? data["room"]?["id"])?.string
     }
 
     private func synchronised(_ data: JSONValue) {
         if data["recovered"]?.bool != true {
             // Nothing was replayed: the events received before stay, and a gap follows.
             if let receivedBefore { log.received = receivedBefore }
-            log.noteGaps(in: rooms)
+            log.reloads += 1
+            for roomID in rooms + log.groups { log.noteGap(in: roomID) }
+            loadGroups()
         }
         receivedBefore = nil
         cursor = data["cursor"]?.string

@@ -53,6 +53,15 @@ package struct Fixture {
         }
     }
 
+    /// Creates a group, and returns its id.
+    package func makeGroup(of owner: Person, with others: [String]) async throws(ClientError) -> String {
+        let call = HTTPCall(
+            "POST", "/api/rooms", token: owner.token,
+            body: JSONWriter.object { $0.member("participantIds", array: { for id in others { $0.string(id) } }) })
+        guard let id = try await data(of: [call])[0]["id"]?.string else { throw ClientError("a new group has no id") }
+        return id
+    }
+
     /// Sends all calls in any order, and returns the `data` of their answers in the calls' order. Repeats those that are
     /// answered with 503, as clients do.
     @discardableResult

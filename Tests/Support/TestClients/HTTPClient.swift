@@ -35,6 +35,20 @@ package final class HTTPClient: ChannelHandler {
         channel.write(call.bytes(for: server))
     }
 
+    /// Sends one call over a connection of its own. Fails if there is no answer within `limit`. Call it on `loop`.
+    package static func ask(
+        _ call: HTTPCall, of server: ServerAddress, within limit: Duration, on loop: EventLoop
+    ) async throws(ClientError) -> HTTPAnswer {
+        let client = try await connect(to: server, on: loop)
+        defer { client.close() }
+        let timer = loop.schedule(after: limit) { client.close() }
+        defer { timer.cancel() }
+        let outcome: Outcome = await withCheckedContinuation { continuation in
+            client.send(call) { continuation.resume(returning: $0) }
+        }
+        return try outcome.get()
+    }
+
     package func close() { channel.close() }
 
     private func finish(_ outcome: Outcome) {
