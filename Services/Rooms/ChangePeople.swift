@@ -66,23 +66,24 @@ struct Groups: Sendable {
         return try await reply(to: request, after: stored, in: roomID)
     }
 
-    /// Removes a person, also while another change is pending. If it is not confirmed in time, it is completed later.
+    /// Removes a person, also while another change is pending. If it is not confirmed in time, it is completed later, and a
+    /// repeated call waits for that.
     func removePerson(_ request: Request) async throws -> Reply {
         let caller = try request.caller
         let (roomID, userID) = try Self.removedPerson.read(request.fields)
         let stored = try await store(request, in: roomID) { draft in
+            let isLeaving = draft.pending?.removes(userID) == true
+            if isLeaving, userID == caller.id { return .isPending }
             try draft.requireParticipant(caller.id)
             if userID != caller.id { try draft.requireOwner(caller.id) }
-            guard let person = draft.people[userID] else { return try draft.resumeRemoval(of: userID) }
+            guard let person = draft.people[userID] else {
+                guard isLeaving else { throw ServiceError.userNotFound }
+                return .isPending
+            }
             let heir = try draft.remove(userID)
             return .act(PendingChange.Act(kind: .removal, by: caller.id, people: [person.leaver], heir: heir))
         }
-        do {
-            if let stored { try await requireSettled(stored, request) }
-        } catch {
-            try await database.write { try GroupDraft.leaveUnanswered(userID, in: roomID, $0) }
-            throw error
-        }
+        if let stored { try await requireSettled(stored, request) }
         return Reply(.noContent, position: try await position())
     }
 
@@ -118,7 +119,7 @@ struct Groups: Sendable {
                 do {
                     switch try body(draft) {
                     case .act(let act): return (try draft.put(act), false)
-                    case .resumed: return (draft.pending, false)
+                    case .isPending: return (draft.pending, false)
                     case .unchanged: return (nil, false)
                     }
                 } catch is PendingFirst {
@@ -202,32 +203,34 @@ private struct GroupDraft {
     enum Outcome {
         case act(PendingChange.Act)
         /// An earlier call stored the act.
-        case resumed
+        case isPending
         case unchanged
     }
 
     let roomID: String
     let connection: any Connection
     let pending: PendingChange?
-    private let room: Room
+    /// Nil if there is no such room, or the last person is leaving it.
+    private let room: Room?
     /// The participants, without those who are joining or leaving.
     let people: [String: Participant]
 
-    /// - Throws: `room_not_found`.
     init(_ roomID: String, _ connection: any Connection) throws {
         self.roomID = roomID
         self.connection = connection
-        room = try Rooms.room(roomID, on: connection)
+        room = try RoomsStore(connection).room(roomID)
         pending = try PendingChangesStore(connection).pending(in: roomID)
-        people = Dictionary(uniqueKeysWithValues: room.participants.map { ($0.userID, $0) })
+        people = Dictionary(uniqueKeysWithValues: (room?.participants ?? []).map { ($0.userID, $0) })
     }
 
-    var owners: [String] { room.participants.filter { $0.role == .owner }.map(\.userID) }
+    private var participants: [Participant] { room?.participants ?? [] }
+
+    var owners: [String] { participants.filter { $0.role == .owner }.map(\.userID) }
 
     /// - Throws: `room_not_found`; `direct_room`, as what only groups can concerns no direct room.
     func requireParticipant(_ userID: String) throws {
         guard people[userID] != nil else { throw ServiceError.roomNotFound }
-        guard room.kind == .group else {
+        guard room?.kind == .group else {
             throw ServiceError(.directRoom, "The two people of a direct room never change.")
         }
     }
@@ -243,25 +246,6 @@ private struct GroupDraft {
     /// - Throws: `PendingFirst` if there is a pending change.
     func requireNoChange() throws { if pending != nil { throw PendingFirst() } }
 
-    /// Takes the place of a call that has removed a person and was answered before that was complete.
-    ///
-    /// - Throws: `PendingFirst` if that call still waits; `user_not_found` if there is none.
-    func resumeRemoval(of userID: String) throws -> Outcome {
-        guard var pending, let index = pending.removal(of: userID) else { throw ServiceError.userNotFound }
-        guard pending.acts[index].isUnanswered else { throw PendingFirst() }
-        pending.acts[index].isUnanswered = false
-        try PendingChangesStore(connection).put(pending)
-        return .resumed
-    }
-
-    /// Notes that the call that removes a person is answered before that is complete.
-    static func leaveUnanswered(_ userID: String, in roomID: String, _ connection: any Connection) throws {
-        let store = PendingChangesStore(connection)
-        guard var pending = try store.pending(in: roomID), let index = pending.removal(of: userID) else { return }
-        pending.acts[index].isUnanswered = true
-        try store.put(pending)
-    }
-
     func add(_ newcomers: [Person], at now: Timestamp) throws {
         for renamed in try RoomsStore(connection).updateNames(of: newcomers) {
             try Rooms.logNewName(of: renamed, at: now, on: connection)
@@ -275,7 +259,7 @@ private struct GroupDraft {
     func remove(_ userID: String) throws -> String? {
         let store = PendingChangesStore(connection)
         try store.set(.leaving, of: [userID], in: roomID)
-        let staying = room.participants.filter { $0.userID != userID }
+        let staying = participants.filter { $0.userID != userID }
         guard let first = staying.first, !staying.contains(where: { $0.role == .owner }) else { return nil }
         try store.set(.owner, of: first.userID, in: roomID)
         return first.userID

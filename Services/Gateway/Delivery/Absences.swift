@@ -45,10 +45,12 @@ package struct Absences {
 
     // MARK: Changes
 
-    /// Begins with Rooms' log after a position. Of earlier changes nothing is known.
+    /// Begins with Rooms' log after a position. Of earlier changes nothing is known any more: their entries are not received.
     mutating func start(_ logID: LogID, after position: LogPosition) {
         guard logID == Self.roomsLog else { return }
-        (floor, last) = (position.seq, position.seq)
+        let wasUncertain = isUncertain
+        self = Absences()
+        (isUncertain, floor, last) = (wasUncertain, position.seq, position.seq)
     }
 
     /// Notes entries of Rooms' log from before its start here.

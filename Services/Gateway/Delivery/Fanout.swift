@@ -24,6 +24,12 @@ package final class Fanout: BroadcastSink {
         set { all.withLock { $0 = newValue } }
     }
 
+    /// Returns true if every loop follows a log.
+    func follow(_ logID: LogID) async -> Bool {
+        for delivery in loops where await delivery.position(of: logID) == nil { return false }
+        return true
+    }
+
     func start(_ logID: LogID, after position: LogPosition) {
         for delivery in loops { delivery.enter { $0.start(logID, after: position) } }
     }

@@ -6,6 +6,8 @@ import ParlorServiceKit
 import Synchronization
 
 /// Confirms changes of rooms' people: when it replies, no event of the room reaches who has left, on any loop.
+///
+/// It confirms none before this gateway follows Rooms' log: it would not learn that the change is complete.
 package final class FenceResponder: Sendable {
     private let gatewayID: String
     private let bus: any MessageBus
@@ -33,8 +35,11 @@ package final class FenceResponder: Sendable {
                 return request.reply(ServiceError.wrongType("change", "a change of people"))
             }
             Task {
-                await confirm(change)
-                request.reply(Reply())
+                if await confirm(change) {
+                    request.reply(Reply())
+                } else {
+                    request.reply(ServiceError.unavailable("This gateway"))
+                }
             }
         }
         subscription.withLock { $0 = made }
@@ -42,7 +47,9 @@ package final class FenceResponder: Sendable {
 
     package func stop() { subscription.withLock { $0 }?.cancel() }
 
-    private func confirm(_ change: PeopleChange) async {
+    /// - Returns: false if it is not confirmed.
+    private func confirm(_ change: PeopleChange) async -> Bool {
+        guard await fanout.follow(OutputLease.roomsLog) else { return false }
         memberships.forget(change.roomID, below: change.version)
         let left = change.left.map(\.userID)
         for userID in left { cache.noteVisit(to: "", by: userID) }
@@ -56,5 +63,6 @@ package final class FenceResponder: Sendable {
         }
         // Others learn of it; nobody who has left gets it.
         for userID in left { Task { await presence.end(RoomMember(roomID: change.roomID, userID: userID)) } }
+        return true
     }
 }

@@ -19,7 +19,7 @@ package final class OutputLease: Sendable {
     private static let maxWait: Duration = .seconds(1)
     private static let retryInterval: Duration = .milliseconds(50)
     private static let lookInterval: Duration = .milliseconds(200)
-    private static let roomsLog = LogID("rooms")
+    static let roomsLog = LogID("rooms")
 
     /// Changes of rooms' people that this gateway may not have applied.
     struct MissedChanges: Sendable {
@@ -203,6 +203,8 @@ package final class OutputLease: Sendable {
     /// Applies the changes of rooms' people that are not complete, and those that are complete and not followed yet. The
     /// former are requested first, so none is missed.
     private func apply(by deadline: LoopInstant) async throws {
+        // Before that, it is not known which of the changes become complete.
+        guard await fanout.follow(Self.roomsLog) else { throw ServiceError.unavailable("The log of rooms") }
         let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
         let pending = try await bus.ask(Subject.pendingChanges, .emptyObject, context, of: "Rooms")
         let missed = MissedChanges(

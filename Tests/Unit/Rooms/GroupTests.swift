@@ -147,6 +147,29 @@ struct GroupTests {
         }
     }
 
+    @Test("who leaves a group, also as the last one, and asks again waits until nobody has to confirm any more")
+    func repeatedLeaving() async throws {
+        try await RoomsHarness.serving { harness in
+            let (alice, bob) = (harness.alice, harness.bob)
+            let room = try await harness.group(alice, bob)
+            let keeper = try FakeKeeper("polls.fence", on: harness.bus)
+            _ = try await harness.record(of: room)
+            for person in [bob, alice] {
+                keeper.be(silent: true)
+                try await harness.expect(.serviceUnavailable) {
+                    try await harness.remove(person, from: room, by: person, within: .seconds(60))
+                }
+                try await harness.expect(.serviceUnavailable) {
+                    try await harness.remove(person, from: room, by: person, within: .seconds(60))
+                }
+                async let again = harness.remove(person, from: room, by: person)
+                keeper.be(silent: false)
+                #expect(try await again.status == .noContent)
+                try await harness.expect(.roomNotFound) { try await harness.remove(person, from: room, by: person) }
+            }
+        }
+    }
+
     @Test("an addition that is not confirmed is 503, and taken back")
     func pendingAddition() async throws {
         try await RoomsHarness.serving { harness in

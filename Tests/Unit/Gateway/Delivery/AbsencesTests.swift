@@ -52,6 +52,14 @@ struct AbsencesTests {
         #expect(absences.has("carol", in: "room"))
     }
 
+    @Test("who was still coming before the start of the log is not absent: the entry of the addition may be before it, too")
+    func restart() {
+        var absences = Absences()
+        absences.note(PeopleChange(roomID: "room", version: 2, joined: ["dave"]))
+        absences.start(LogID("rooms"), after: LogPosition(databaseID: "db", seq: 50, digest: 0))
+        #expect(!absences.has("dave", in: "room"))
+    }
+
     @Test("changes from before the start of the log count once its earlier entries are known")
     func start() {
         var absences = Absences()

@@ -34,6 +34,26 @@ struct FanoutTests {
         }
     }
 
+    @Test("a gateway confirms a change of people only if it follows Rooms' log", arguments: [true, false])
+    func fences(followsRooms: Bool) async throws {
+        try await GatewayHarness.run(logsAll: followsRooms) { harness in
+            let heartbeats = Arrivals<String>()
+            let subscription = try harness.bus.subscribe(Subject.gatewayAlive) { message in
+                if let id = message.data["gateway"]?.string { heartbeats.add(id) }
+            }
+            defer { subscription.cancel() }
+            let change = PeopleChange(roomID: "r", version: 2, joined: ["bob"])
+            let fence = JSONWriter.object { $0.member("change", change.json) }
+            let payload = try await harness.bus.request(
+                Subject.gatewayFence(of: try await heartbeats.next()), fence, BusContext(requestID: "test"))
+            if followsRooms {
+                _ = try Reply(payload)
+            } else {
+                #expect { try Reply(payload) } throws: { ($0 as? ServiceError)?.code == .serviceUnavailable }
+            }
+        }
+    }
+
     /// Returns a pacing with an endless pause, unless the loop's idleness ends it.
     private static func pacing(quietPeriod: Duration = .zero) -> BroadcastPacing {
         var pacing = BroadcastPacing()
