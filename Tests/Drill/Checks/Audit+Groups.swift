@@ -33,9 +33,9 @@ extension Report {
     }
 
     mutating func add(_ removals: Removals) {
-        let late = removals.late
-        afterRemoval += late.count
-        for fault in late.faults { self.fault(fault) }
+        let violations = removals.violations
+        afterRemoval += violations.count
+        for fault in violations.faults { self.fault(fault) }
     }
 }
 

@@ -81,6 +81,12 @@ struct ClientLog: Sendable {
         var people: [String: DeliveryLog] = [:]
         /// Ids of the direct rooms that the person was notified of as new, in order.
         var newRooms: [String] = []
+
+        mutating func restore(_ roomID: String, from earlier: ReceivedEvent) {
+            chats[roomID] = earlier.chats[roomID]
+            boards[roomID] = earlier.boards[roomID]
+            people[roomID] = earlier.people[roomID]
+        }
     }
 
     mutating func noteGap(in roomID: String) {

@@ -30,6 +30,8 @@ actor GroupOwner {
         var faults: [String] = []
     }
 
+    /// The time that events may take from a gateway to the client.
+    private static let onTheWay: Duration = .milliseconds(100)
     /// The routes of a room, one for each service.
     private static let probes = ["", "/messages", "/elements"]
 
@@ -89,7 +91,7 @@ actor GroupOwner {
     // MARK: Changes
 
     private func add(_ added: [Person]) async {
-        for guest in added { removals.forget(guest.id, from: roomID) }
+        for guest in added { removals.end(guest.id, from: roomID) }
         let answer = await insist("POST", "/api/rooms/\(roomID)/participants", as: person) {
             $0.member("userIds", array: { for guest in added { $0.string(guest.id) } })
         }
@@ -106,8 +108,11 @@ actor GroupOwner {
         let answer = await insist("DELETE", "/api/rooms/\(roomID)/participants/\(guest.id)", as: remover)
         // A repeated call finds that the person is not there.
         guard answer == 204 || answer == 404 else { return fault("removing was answered \(answer)") }
-        removals.answered(guest.id, from: roomID)
         log.removals += 1
+        await loop.pause(Self.onTheWay)
+        // What has arrived is read first, also if this process was late.
+        await loop.pause(.milliseconds(1))
+        removals.note(guest.id, from: roomID)
         await probe(roomID, as: guest, expecting: 404)
     }
 

@@ -1,7 +1,6 @@
-import ParlorReactor
 import Synchronization
 
-/// Who has been removed from which group, and when that was answered.
+/// The people who may receive nothing of a group any more.
 final class Removals: Sendable {
     private struct Removal: Hashable {
         let person: String
@@ -9,39 +8,35 @@ final class Removals: Sendable {
     }
 
     private struct State {
-        var answeredAt: [Removal: LoopInstant] = [:]
+        var inEffect: Set<Removal> = []
         var faults: [String] = []
-        var late = 0
+        var count = 0
     }
 
-    /// The time that events may take from a gateway to the client.
-    private static let onTheWay: Duration = .milliseconds(100)
+    private static let maxFaults = 20
 
     private let state = Mutex(State())
 
-    /// Notes that a removal was answered.
-    func answered(_ person: String, from roomID: String) {
-        state.withLock { $0.answeredAt[Removal(person: person, roomID: roomID)] = .now() }
+    /// Notes that a removal was answered, and that everything from before has arrived.
+    func note(_ person: String, from roomID: String) {
+        state.withLock { _ = $0.inEffect.insert(Removal(person: person, roomID: roomID)) }
     }
 
     /// Notes that the person is about to be added again.
-    func forget(_ person: String, from roomID: String) {
-        state.withLock { $0.answeredAt[Removal(person: person, roomID: roomID)] = nil }
+    func end(_ person: String, from roomID: String) {
+        state.withLock { _ = $0.inEffect.remove(Removal(person: person, roomID: roomID)) }
     }
 
     /// Checks that a person may receive an event of a room now.
     func check(_ event: String, of roomID: String, to person: String) {
         state.withLock { state in
-            guard let answeredAt = state.answeredAt[Removal(person: person, roomID: roomID)] else { return }
-            let time = LoopInstant.now() - answeredAt
-            guard time > Self.onTheWay else { return }
-            state.late += 1
-            if state.faults.count < 20 {
-                state.faults.append("\(person) received \(event) of group \(roomID) \(time) after the removal")
-            }
+            guard state.inEffect.contains(Removal(person: person, roomID: roomID)) else { return }
+            state.count += 1
+            guard state.faults.count < Self.maxFaults else { return }
+            state.faults.append("\(person) received \(event) of group \(roomID) after the removal")
         }
     }
 
     /// The events that people received after their removal.
-    var late: (count: Int, faults: [String]) { state.withLock { ($0.late, $0.faults) } }
+    var violations: (count: Int, faults: [String]) { state.withLock { ($0.count, $0.faults) } }
 }

@@ -89,7 +89,7 @@ extension SimulatedClient {
     func enter(_ roomID: String) {
         log.groups.insert(roomID)
         changesOfGroups += 1
-        log.noteGap(in: roomID)
+        reload(roomID)
         guard let client else { return }
         joins += 1
         Task {
@@ -101,10 +101,17 @@ extension SimulatedClient {
     func leave(_ roomID: String) {
         log.groups.remove(roomID)
         changesOfGroups += 1
-        log.noteGap(in: roomID)
+        reload(roomID)
         unread[roomID] = nil
         ownMessages[roomID] = nil
         board[roomID] = nil
+    }
+
+    /// Notes that the client drops what it knows of a group. In a replay, that includes the group's events that have come
+    /// before: each log is in order, but not one log with another.
+    private func reload(_ roomID: String) {
+        if receivedBefore != nil { log.received.restore(roomID, from: receivedAtCursor) }
+        log.noteGap(in: roomID)
     }
 
     /// Loads the person's groups. Repeats it if an event changes them meanwhile.

@@ -52,7 +52,7 @@ struct AbsencesTests {
         #expect(absences.has("carol", in: "room"))
     }
 
-    @Test("who was still coming before the start of the log is not absent: the entry of the addition may be before it, too")
+    @Test("who was still coming when the log starts is not absent: the entry of the addition may be before the start")
     func restart() {
         var absences = Absences()
         absences.note(PeopleChange(roomID: "room", version: 2, joined: ["dave"]))
