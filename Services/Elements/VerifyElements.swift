@@ -12,6 +12,10 @@ extension ElementsService: Verifiable {
     public static func differences(
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Discrepancy] {
+        guard !members.isEmpty else {
+            // No repair: it would delete elements because a database of Rooms is older than this one.
+            return [Discrepancy("boards of a room that is gone", kept: 1, counted: 0)]
+        }
         let counts = CountsStore(connection)
         let board = try counts.board(of: roomID)
         let misjudged = try counts.misjudgedElements(of: roomID)
@@ -30,7 +34,7 @@ extension ElementsService: Verifiable {
                 })
         }
         if let board { differences += historyDifferences(board, rows, roomID) }
-        return try differences + unseenDifferences(roomID, counts)
+        return try differences + unseenDifferences(roomID, members, counts)
     }
 
     public static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy] {
@@ -96,19 +100,25 @@ extension ElementsService: Verifiable {
         return differences
     }
 
-    private static func unseenDifferences(_ roomID: String, _ counts: CountsStore) throws -> [Discrepancy] {
+    private static func unseenDifferences(
+        _ roomID: String, _ members: [String], _ counts: CountsStore
+    ) throws -> [Discrepancy] {
         let kept = try counts.unseenCounts(in: roomID)
         let rows = try counts.unseenRows(in: roomID)
         let present = try counts.whoHasOpen(roomID)
         return Set(kept.keys).union(rows.keys).sorted().compactMap { person in
             let isPresent = present.contains(person)
-            var counted = isPresent ? 0 : rows[person] ?? 0
+            let hasLeft = !members.contains(person)
+            // Neither has unseen elements.
+            let hasNone = isPresent || hasLeft
+            var counted = hasNone ? 0 : rows[person] ?? 0
             // Only `maxUnseenRows` rows are stored, so a higher count cannot be verified.
             if counted >= BoardStore.maxUnseenRows { counted = max(counted, kept[person] ?? 0) }
             // A missing row stands for zero, and zero is not stored.
             let isRight = kept[person] == (counted == 0 ? nil : counted)
-            guard !isRight || (isPresent && rows[person] != nil) else { return nil }
-            let what = "unseen elements of \(person)\(isPresent ? ", who has the room open" : "")"
+            guard !isRight || (hasNone && rows[person] != nil) else { return nil }
+            let reason = hasLeft ? ", who has left" : isPresent ? ", who has the room open" : ""
+            let what = "unseen elements of \(person)\(reason)"
             return Discrepancy(what, kept: kept[person], counted: counted) {
                 try CountsStore($0).setUnseen(counted, of: person, in: roomID)
             }

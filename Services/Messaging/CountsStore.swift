@@ -30,6 +30,16 @@ struct CountsStore {
         ) { $0.int(0) }
     }
 
+    private static let isWithoutMessage = "NOT EXISTS (SELECT 1 FROM messages WHERE id = message_id)"
+
+    func receiptsWithoutMessage() throws -> Int {
+        try connection.first("SELECT count(*) FROM receipts WHERE \(Self.isWithoutMessage)") { $0.int(0) } ?? 0
+    }
+
+    func removeReceiptsWithoutMessage() throws {
+        try connection.execute("DELETE FROM receipts WHERE \(Self.isWithoutMessage)")
+    }
+
     func tally(of roomID: String, _ kind: Kind) throws -> Tally {
         let tally = try connection.first(
             """

@@ -21,9 +21,7 @@ struct MembersStore {
         }
         // In one order, as transactions of other logs write to the same people.
         for leaver in change.left.sorted(by: { $0.userID < $1.userID }) {
-            try connection.execute(
-                "DELETE FROM members WHERE user_id = $2 AND room = (SELECT number FROM chats WHERE room_id = $1)",
-                change.roomID, SQLValue.id(leaver.userID))
+            try remove(leaver.userID, from: change.roomID)
             try connection.execute(
                 """
                 INSERT INTO former_people (id, username, first_name) VALUES ($1, $2, $3)
@@ -37,6 +35,12 @@ struct MembersStore {
         }
     }
 
+    func remove(_ userID: String, from roomID: String) throws {
+        try connection.execute(
+            "DELETE FROM members WHERE user_id = $2 AND room = (SELECT number FROM chats WHERE room_id = $1)", roomID,
+            SQLValue.id(userID))
+    }
+
     /// Returns the names of people who have left a room, by id.
     func names(of userIDs: [String]) throws -> [String: FormerPerson] {
         var names: [String: FormerPerson] = [:]
@@ -48,6 +52,11 @@ struct MembersStore {
     }
 
     // MARK: Deleted rooms
+
+    /// Returns true if the room is deleted, and still has rows here.
+    func isDeleted(_ roomID: String) throws -> Bool {
+        try connection.exists("SELECT 1 FROM deleted_rooms JOIN chats ON number = room WHERE room_id = $1", roomID)
+    }
 
     /// Returns the number of a deleted room that still has rows here.
     func deletedRoom() throws -> Int? {

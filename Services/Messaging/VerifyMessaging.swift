@@ -14,7 +14,13 @@ extension MessagingService: Verifiable {
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Discrepancy] {
         let counts = CountsStore(connection)
-        guard let chat = try ChatsStore(connection).chats(of: [roomID]).first else { return [] }
+        guard let chat = try ChatsStore(connection).chats(of: [roomID]).first,
+            try !MembersStore(connection).isDeleted(roomID)
+        else { return [] }
+        guard !members.isEmpty else {
+            // No repair: it would delete messages because a database of Rooms is older than this one.
+            return [Discrepancy("chats of a room that is gone", kept: 1, counted: 0)]
+        }
         let (shown, deleted) = try (counts.tally(of: roomID, .shown), counts.tally(of: roomID, .deleted))
         let all = Tally(
             count: shown.count + deleted.count, lastSeq: max(shown.lastSeq, deleted.lastSeq),
@@ -30,7 +36,13 @@ extension MessagingService: Verifiable {
                 })
         }
         let kept = try counts.members(in: roomID)
-        for person in Set(members).union(kept.keys).sorted() {
+        for person in kept.keys.filter({ !members.contains($0) }).sorted() {
+            differences.append(
+                Discrepancy("counts of \(person), who has left", kept: 1, counted: 0) {
+                    try MembersStore($0).remove(person, from: roomID)
+                })
+        }
+        for person in members.sorted() {
             let counted = try counts.count(kept[person] ?? MemberCounts(), of: person, in: roomID, shown: shown.count)
             if let difference = difference(kept[person], counted, of: person, in: roomID, shown: shown.count) {
                 differences.append(difference)
@@ -53,12 +65,20 @@ extension MessagingService: Verifiable {
         }
     }
 
-    /// Returns the rooms whose chat somebody deleted by hand. Their messages cannot be shown, as nothing else says which
-    /// room has a number.
+    /// Returns the rooms whose chat somebody deleted by hand: their messages cannot be shown, as nothing else says which
+    /// room has a number. And the receipts without a message.
     public static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy] {
-        try CountsStore(connection).numbersWithoutChat().map {
+        let counts = CountsStore(connection)
+        let chats = try counts.numbersWithoutChat().map {
             Discrepancy("chats with the number \($0)", kept: 0, counted: 1)
         }
+        let receipts = try counts.receiptsWithoutMessage()
+        guard receipts > 0 else { return chats }
+        return chats + [
+            Discrepancy("receipts without a message", kept: receipts, counted: 0) {
+                try CountsStore($0).removeReceiptsWithoutMessage()
+            }
+        ]
     }
 
     /// Returns the differences of a chat. Rows do not contain the time of a deletion: after one, the room's

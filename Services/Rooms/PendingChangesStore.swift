@@ -19,6 +19,11 @@ struct PendingChangesStore {
         try connection.all("SELECT room_id FROM pending_changes ORDER BY room_id") { $0.text(0) }
     }
 
+    /// Returns true if a room has a pending change.
+    func isChanging(_ roomID: String, for keeper: String) throws -> Bool {
+        try connection.exists("SELECT 1 FROM pending_changes WHERE room_id = $1", roomID)
+    }
+
     /// Stores a change, and raises the version of the room's record to the change's.
     func put(_ change: PendingChange) throws {
         try connection.execute(

@@ -147,8 +147,13 @@ extension Endpoint {
 }
 
 extension RoomsService: OwnsMembership {
-    public static func members(of roomID: String, on connection: any Connection) throws -> [String] {
-        try RoomsStore(connection).members(of: roomID)
+    public static func people(
+        of roomID: String, for service: String, on connection: any Connection
+    ) throws -> RoomPeople {
+        let store = RoomsStore(connection)
+        return RoomPeople(
+            version: try store.version(of: roomID), userIDs: try store.members(of: roomID),
+            isChanging: try PendingChangesStore(connection).isChanging(roomID, for: service))
     }
 }
 

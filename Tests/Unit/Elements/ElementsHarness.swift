@@ -110,7 +110,8 @@ struct ElementsHarness: SuiteHarness {
     /// Returns what `parlor verify` would print about a room and about people.
     func countedAgain(_ room: String = room) async throws -> [String] {
         try await database.read { connection in
-            let ofRoom = try ElementsService.differences(in: room, members: [], on: connection)
+            let ofRoom = try ElementsService.differences(
+                in: room, members: [Self.alice, Self.bob], on: connection)
             return try (ofRoom + ElementsService.differencesOfPeople(on: connection)).map(\.text)
         }
     }

@@ -28,7 +28,9 @@ struct VerifyElementsTests {
 
     private func repair(_ harness: ElementsHarness) async throws {
         try await harness.database.write { connection in
-            for difference in try ElementsService.differences(in: Self.room, members: [], on: connection) {
+            for difference in try ElementsService.differences(
+                in: Self.room, members: [ElementsHarness.alice, Self.bob], on: connection)
+            {
                 try difference.repair?(connection)
             }
         }
@@ -63,7 +65,14 @@ struct VerifyElementsTests {
             ("UPDATE unseen SET count = 7 WHERE user_id = 'bob'", "unseen elements of bob: 7 kept, 4 counted"),
             ("UPDATE unseen SET count = 0 WHERE user_id = 'alice'", "unseen elements of alice: 0 kept, 1 counted"),
             ("DELETE FROM unseen WHERE user_id = 'bob'", "unseen elements of bob: nothing kept, 4 counted"),
-            ("INSERT INTO unseen VALUES ('room-1', 'eve', 2)", "unseen elements of eve: 2 kept, 0 counted"),
+            (
+                "INSERT INTO unseen VALUES ('room-1', 'eve', 2)",
+                "unseen elements of eve, who has left: 2 kept, 0 counted"
+            ),
+            (
+                "INSERT INTO unseen_elements VALUES ('room-1', 'eve', 1)",
+                "unseen elements of eve, who has left: nothing kept, 0 counted"
+            ),
         ])
     func damage(sql: String, text: String) async throws {
         try await ElementsHarness.serving { harness in
@@ -75,6 +84,18 @@ struct VerifyElementsTests {
             #expect(try await harness.badge(of: Self.bob) == 4)
             #expect(try await harness.badge(of: ElementsHarness.alice) == 1)
             #expect(try await harness.contribution(for: Self.bob)?.elementCount == 4)
+        }
+    }
+
+    @Test("a board of a room that is gone is reported, and stays: the rooms may be those of an older backup")
+    func gone() async throws {
+        try await ElementsHarness.serving { harness in
+            try await fill(harness)
+            let found = try await harness.database.read { connection in
+                try ElementsService.differences(in: Self.room, members: [], on: connection)
+                    .map { "\($0.text), \($0.repair == nil)" }
+            }
+            #expect(found == ["boards of a room that is gone: 1 kept, 0 counted, true"])
         }
     }
 
@@ -265,7 +286,7 @@ struct VerifyElementsTests {
         let bytes = try await old.read { try $0.first("SELECT bytes FROM boards") { $0.int(0) } }
         #expect(bytes == 519)
         let found = try await old.read { connection in
-            let ofRoom = try ElementsService.differences(in: "r", members: [], on: connection)
+            let ofRoom = try ElementsService.differences(in: "r", members: ["bob", "eve"], on: connection)
             return try (ofRoom + ElementsService.differencesOfPeople(on: connection)).map(\.text)
         }
         #expect(found == [])

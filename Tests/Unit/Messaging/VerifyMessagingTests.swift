@@ -85,6 +85,55 @@ struct VerifyMessagingTests {
         }
     }
 
+    @Test("counts of who has left are reported, and deleted")
+    func left() async throws {
+        try await MessagingHarness.serving { harness in
+            let room = try await converse(harness)
+            try await harness.database.write { connection in
+                try connection.execute("INSERT INTO members VALUES (1, $1, 0, 0, 0, 0)", SQLValue.id("eve"))
+            }
+            #expect(try await differences(harness, room) == ["counts of eve, who has left: 1 kept, 0 counted"])
+            try await repair(harness, room)
+            #expect(try await differences(harness, room) == [])
+        }
+    }
+
+    @Test("a chat of a room that is gone is reported, unless its messages are being deleted")
+    func gone() async throws {
+        try await MessagingHarness.serving { harness in
+            let room = try await converse(harness)
+            let find: @Sendable () async throws -> [String] = {
+                try await harness.database.read {
+                    try MessagingService.differences(in: room, members: [], on: $0).map(\.text)
+                }
+            }
+            #expect(try await find() == ["chats of a room that is gone: 1 kept, 0 counted"])
+            try await harness.database.write { try $0.execute("INSERT INTO deleted_rooms VALUES (1)") }
+            #expect(try await find() == [])
+        }
+    }
+
+    @Test("receipts without a message are reported, and deleted")
+    func receipts() async throws {
+        try await MessagingHarness.serving { harness in
+            _ = try await converse(harness)
+            let find: @Sendable (any Connection) throws -> [Discrepancy] = {
+                try MessagingService.differencesOfPeople(on: $0)
+            }
+            #expect(try await harness.database.read { try find($0).map(\.text) } == [])
+            try await harness.database.write { connection in
+                try connection.execute(
+                    "INSERT INTO receipts VALUES ($1, $2, 0)", SQLValue.id("gone"), SQLValue.id("ada"))
+            }
+            try await harness.database.write { connection in
+                let found = try find(connection)
+                #expect(found.map(\.text) == ["receipts without a message: 1 kept, 0 counted"])
+                for difference in found { try difference.repair?(connection) }
+                #expect(try find(connection).isEmpty)
+            }
+        }
+    }
+
     @Test("a time is that of the last message, or later if one was deleted")
     func times() async throws {
         try await MessagingHarness.serving { harness in

@@ -34,8 +34,11 @@ struct CommandTests {
             }
         }
 
-        static func members(of room: String, on connection: any Connection) throws -> [String] {
-            try connection.all("SELECT member FROM items WHERE room = $1", room) { $0.text(0) }
+        static func people(
+            of room: String, for service: String, on connection: any Connection
+        ) throws -> RoomPeople {
+            let members = try connection.all("SELECT member FROM items WHERE room = $1", room) { $0.text(0) }
+            return RoomPeople(version: 1, userIDs: members, isChanging: members.contains("leaving"))
         }
 
         static func differences(
@@ -166,6 +169,31 @@ struct CommandTests {
             try await verify("--repair", expecting: .found)
             #expect(printed.items.filter { $0.hasSuffix("; cannot be repaired") }.count == 1)
             #expect(printed.items.last == "2 differences, 1 repaired")
+        }
+    }
+
+    @Test("a room whose people are changing is not counted", arguments: [[], ["--repair"]])
+    func changing(arguments: [String]) async throws {
+        try await serve([1, 1]) { items in
+            try await items.write { try $0.execute("INSERT INTO items VALUES ('room 10001', 'leaving')") }
+            #expect(try await run(.verify(Self.services), arguments) == .done)
+            #expect(printed.items.last == "all counts are right")
+        }
+    }
+
+    @Test("a change of a room's people while it is counted is no difference")
+    func changed() async throws {
+        try await serve([1]) { _ in
+            let versions = Collector<Int>()
+            let recount = Recount(
+                service: Items.self, database: try DatabaseFile(existing: "\(folder)/items.db"),
+                people: { _ in
+                    versions.add(versions.items.count)
+                    // The service counts who was there before.
+                    return RoomPeople(version: versions.items.count, userIDs: [])
+                }, clock: ManualClock(), print: { printed.add($0) })
+            #expect(try recount.run(repairing: false) == Recount.Outcome(rooms: 1))
+            #expect(printed.items == [])
         }
     }
 

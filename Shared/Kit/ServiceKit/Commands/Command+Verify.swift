@@ -28,7 +28,9 @@ extension Command {
             let recounts = try services.compactMap { $0 as? any Verifiable.Type }.map { service in
                 Recount(
                     service: service, database: try open(service),
-                    members: { room in try memberships.read { try owner.members(of: room, on: $0) } },
+                    people: { room in
+                        try memberships.read { try owner.people(of: room, for: service.name, on: $0) }
+                    },
                     clock: SystemClock(),
                     print: print)
             }

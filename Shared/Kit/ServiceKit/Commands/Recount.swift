@@ -7,7 +7,7 @@ import ParlorStorage
 struct Recount {
     let service: any Verifiable.Type
     let database: any MaintenanceDatabase
-    let members: (String) throws -> [String]
+    let people: (String) throws -> RoomPeople
     let clock: any WallClock
     let print: (String) -> Void
 
@@ -28,18 +28,22 @@ struct Recount {
         while true {
             let page = try database.read { connection in
                 try service.rooms(after: last, limit: Self.roomsInSnapshot, on: connection).map { room in
-                    // Read the members after the snapshot has begun, so that every counted person is among them.
-                    let members = try members(room)
-                    let found = try service.differences(in: room, members: members, on: connection)
-                    return (room: room, members: members, texts: found.map(\.text))
+                    (room: room, differs: try !differences(in: room, try people(room), on: connection).isEmpty)
                 }
             }
             guard let end = page.last?.room else { break }
             last = end
             outcome.rooms += page.count
-            for (room, members, texts) in page {
-                try settle(texts, in: room, members, repairing: repairing, &outcome) {
-                    try service.differences(in: room, members: members, on: $0)
+            for (room, differs) in page where differs {
+                // Counted again: in the snapshot, a room's people may have changed just before they were read.
+                let before = try people(room)
+                let texts = try database.read { connection in
+                    let found = try differences(in: room, before, on: connection).map(\.text)
+                    return try people(room) == before ? found : []
+                }
+                try settle(texts, in: room, repairing: repairing, &outcome) {
+                    // This transaction holds the room's log, so the service does not take part in a change meanwhile.
+                    try differences(in: room, try people(room), on: $0)
                 }
             }
         }
@@ -48,14 +52,21 @@ struct Recount {
         return outcome
     }
 
+    /// Returns the differences of a room; none while a change of its people is pending.
+    private func differences(
+        in room: String, _ people: RoomPeople, on connection: any Connection
+    ) throws -> [Discrepancy] {
+        people.isChanging ? [] : try service.differences(in: room, members: people.userIDs, on: connection)
+    }
+
     /// Reports differences, or repairs them: recounts within a write transaction, so that no other writer interferes.
     ///
     /// - Parameters:
     ///   - texts: the differences that were found in a snapshot.
     ///   - room: nil for those of people.
     private func settle(
-        _ texts: [String], in room: String? = nil, _ members: [String] = [], repairing: Bool,
-        _ outcome: inout Outcome, _ differences: (any Connection) throws -> [Discrepancy]
+        _ texts: [String], in room: String? = nil, repairing: Bool, _ outcome: inout Outcome,
+        _ differences: (any Connection) throws -> [Discrepancy]
     ) throws {
         guard !texts.isEmpty else { return }
         outcome.differences += texts.count
@@ -71,7 +82,8 @@ struct Recount {
             if let room, found.contains(where: { $0.repair != nil }) {
                 // The entry has no event for clients. It makes caches of the service's replies stale.
                 try EventLog.append(
-                    at: clock.now(), roomID: room, participants: members, emissions: [], on: connection)
+                    at: clock.now(), roomID: room, participants: try people(room).userIDs, emissions: [],
+                    on: connection)
             }
             return (found, try differences(connection).map(\.text))
         }

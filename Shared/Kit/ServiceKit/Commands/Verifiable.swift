@@ -10,8 +10,9 @@ public protocol Verifiable: Service {
 
     /// Returns the discrepancies between one room's stored numbers and its rows.
     ///
-    /// - Parameter members: the room's participants, as the service that owns rooms knows them. A participant
-    ///   without a row here counts too.
+    /// - Parameter members: the room's participants, as the service that owns rooms knows them; none if the room is
+    ///   gone. A participant without a row here counts too. It is not called while a change of them is pending, so a row of
+    ///   anybody else is a discrepancy.
     static func differences(
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Discrepancy]
@@ -28,8 +29,23 @@ extension Verifiable {
 
 /// The service that stores which people are in which room.
 public protocol OwnsMembership: Service {
-    /// Returns the participants of a room; none if it does not know the room.
-    static func members(of roomID: String, on connection: any Connection) throws -> [String]
+    /// Returns who is in a room, for a service that keeps rows about these people.
+    static func people(of roomID: String, for service: String, on connection: any Connection) throws -> RoomPeople
+}
+
+/// The people in a room.
+public struct RoomPeople: Equatable {
+    /// The version of the room's record; 0 if there is no such room.
+    public let version: Int
+    public let userIDs: [String]
+    /// True if a change of them is pending, or if the service has not done its part of one.
+    public let isChanging: Bool
+
+    public init(version: Int, userIDs: [String], isChanging: Bool = false) {
+        self.version = version
+        self.userIDs = userIDs
+        self.isChanging = isChanging
+    }
 }
 
 /// A stored number and the counted one.
