@@ -17,40 +17,80 @@ struct Confirmation: Sendable {
     /// The number of attempts after which the interval is ten times as long: many changes may wait for a service that is down.
     private static let frequentAttempts = 50
     var patience: Duration = .seconds(10)
+    private let down = DownKeepers()
 
     /// The time after which an attempt counts as lost.
     private static let timeout: Duration = .seconds(3)
 
-    /// Returns once all these keepers, and then all live gateways, have confirmed the change.
+    /// A service that may keep the record.
+    struct Keeper: Sendable {
+        let name: String
+        /// The room's changes that were confirmed without it, in order.
+        let missed: [PeopleChange]
+    }
+
+    /// Returns once all these keepers, and then all live gateways, have confirmed the change. A keeper confirms those that it
+    /// has missed before.
     ///
     /// - Parameter isCurrent: returns false once a higher version is to be confirmed.
-    /// - Returns: false if it is not current any more.
+    /// - Returns: the names of the keepers that were down, and did not have to confirm it; nil if it is not current any more.
     /// - Throws: `CancellationError`; `FenceIsHigher`.
     func confirm(
-        _ change: PeopleChange, by keepers: [String], while isCurrent: @escaping @Sendable () -> Bool
-    ) async throws -> Bool {
-        let data = JSONWriter.object { $0.member("change", change.json) }
+        _ change: PeopleChange, by keepers: [Keeper], while isCurrent: @escaping @Sendable () -> Bool
+    ) async throws -> [String]? {
+        let data = Self.data(change)
         do {
-            let confirmed = try await withThrowingTaskGroup(of: Set<String>.self) { group in
+            let (gateways, down) = try await withThrowingTaskGroup(of: (gateways: Set<String>, down: String?).self) {
+                group in
                 for keeper in keepers {
-                    let isRequired = required.contains(keeper)
                     group.addTask {
-                        let fence = try await confirm(data, Subject.fence(of: keeper), while: isCurrent) {
-                            !isRequired && $0 >= patience
-                        }
-                        if let fence, fence > change.version, isCurrent() { throw FenceIsHigher(fence: fence) }
-                        return []
+                        ([], try await confirm(change, by: keeper, while: isCurrent) ? nil : keeper.name)
                     }
                 }
-                group.addTask { try await confirmByGateways(data, besides: [], while: isCurrent) }
-                return try await group.reduce(into: Set()) { $0.formUnion($1) }
+                group.addTask { (try await confirmByGateways(data, besides: [], while: isCurrent), nil) }
+                return try await group.reduce(into: (Set(), [String]())) { sum, next in
+                    sum.0.formUnion(next.gateways)
+                    if let down = next.down { sum.1.append(down) }
+                }
             }
             // A gateway that has started since may have an older record.
-            _ = try await confirmByGateways(data, besides: confirmed, while: isCurrent)
-            return true
+            _ = try await confirmByGateways(data, besides: gateways, while: isCurrent)
+            return down
         } catch is Superseded {
-            return false
+            return nil
         }
+    }
+
+    /// - Returns: false if the keeper is down, and does not have to confirm.
+    private func confirm(
+        _ change: PeopleChange, by keeper: Keeper, while isCurrent: @escaping @Sendable () -> Bool
+    ) async throws -> Bool {
+        let isRequired = required.contains(keeper.name)
+        for next in keeper.missed + [change] {
+            let fence = try await confirm(Self.data(next), Subject.fence(of: keeper.name), while: isCurrent) {
+                guard !isRequired, let gone = $0 else { return false }
+                return gone >= patience || down.has(keeper.name)
+            }
+            down.note(keeper.name, isDown: fence == nil)
+            guard let fence else { return false }
+            if next == change, fence > change.version, isCurrent() { throw FenceIsHigher(fence: fence) }
+        }
+        return true
+    }
+
+    /// Sends a change to a keeper, once.
+    ///
+    /// - Returns: true if it has confirmed.
+    func deliver(_ change: PeopleChange, to keeper: String) async -> Bool {
+        let context = BusContext(requestID: "people", timeout: Self.timeout, isRepeatable: true)
+        let reply = try? await bus.ask(Subject.fence(of: keeper), Self.data(change), context, of: keeper)
+        guard reply != nil else { return false }  // whatever has failed, it is sent again
+        down.note(keeper, isDown: false)
+        return true
+    }
+
+    private static func data(_ change: PeopleChange) -> JSONValue {
+        JSONWriter.object { $0.member("change", change.json) }
     }
 
     private struct Superseded: Error {}
@@ -91,11 +131,11 @@ struct Confirmation: Sendable {
     /// Sends the request until somebody confirms.
     ///
     /// - Parameter isGone: returns true if nobody has to confirm any more; called with the time for which there has been
-    ///   nobody to reply.
+    ///   nobody to reply, nil if there is somebody.
     /// - Returns: the fence in the reply, 0 if it has none; nil if nobody had to confirm.
     private func confirm(
         _ data: JSONValue, _ subject: String, while isCurrent: @Sendable () -> Bool,
-        unless isGone: @Sendable (Duration) -> Bool
+        unless isGone: @Sendable (Duration?) -> Bool
     ) async throws -> Int? {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         var goneSince: ContinuousClock.Instant?
@@ -107,8 +147,7 @@ struct Confirmation: Sendable {
             case .noResponders: goneSince = goneSince ?? .now
             case .failed: goneSince = nil
             case .nextAttempt:
-                let gone = goneSince.map { ContinuousClock.now - $0 } ?? .zero
-                if isGone(gone) { return nil }
+                if isGone(goneSince.map { ContinuousClock.now - $0 }) { return nil }
                 guard isCurrent() else { throw Superseded() }
                 attempts += 1
                 let pause = attempts > Self.frequentAttempts ? interval * 10 : interval
@@ -135,6 +174,17 @@ struct Confirmation: Sendable {
             try? await Task.sleep(for: pause)  // never cancelled
             events.yield(.nextAttempt)
         }
+    }
+}
+
+/// The keepers without which a change was confirmed, until they reply again: the next change does not wait for them.
+private final class DownKeepers: Sendable {
+    private let names = Mutex<Set<String>>([])
+
+    func has(_ name: String) -> Bool { names.withLock { $0.contains(name) } }
+
+    func note(_ name: String, isDown: Bool) {
+        names.withLock { _ = isDown ? $0.insert(name).inserted : $0.remove(name) != nil }
     }
 }
 

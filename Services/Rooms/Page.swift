@@ -53,6 +53,8 @@ enum PageLimits {
     static let maxRooms = 1200
     /// The limit of memberships, at 250 bytes each.
     static let maxMemberships = 2000
+    /// The limit of changes of people, most of which take 200 bytes.
+    static let maxChanges = 2000
     /// The limit of ids, at 39 bytes each.
     static let maxIDs = 12_000
     /// The limit of participants in an entry without emissions. At 39 bytes for an id, such an

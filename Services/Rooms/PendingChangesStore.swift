@@ -1,8 +1,10 @@
 import ParlorContracts
+import ParlorJSON
 import ParlorServiceKit
 import ParlorStorage
 
-/// The SQL of pending changes, of the people whom they concern, and of keepers, in the transaction of a connection.
+/// The SQL of pending changes, of the people whom they concern, and of keepers with what they have missed, in the
+/// transaction of a connection.
 struct PendingChangesStore {
     let connection: any Connection
 
@@ -19,9 +21,21 @@ struct PendingChangesStore {
         try connection.all("SELECT room_id FROM pending_changes ORDER BY room_id") { $0.text(0) }
     }
 
-    /// Returns true if a room has a pending change.
+    /// Returns the changes after that of a room, in the order of rooms.
+    func pending(after roomID: String, limit: Int) throws -> [PendingChange] {
+        try connection.all(
+            "SELECT room_id, version, acts FROM pending_changes WHERE room_id > $1 ORDER BY room_id LIMIT $2", roomID,
+            limit
+        ) { PendingChange(roomID: $0.text(0), version: $0.int(1), actsJSON: $0.json(2)) }
+    }
+
+    /// Returns true if a room has a pending change, or one that the keeper has missed.
     func isChanging(_ roomID: String, for keeper: String) throws -> Bool {
-        try connection.exists("SELECT 1 FROM pending_changes WHERE room_id = $1", roomID)
+        try connection.exists(
+            """
+            SELECT 1 FROM pending_changes WHERE room_id = $1
+            UNION ALL SELECT 1 FROM missed_changes WHERE room_id = $1 AND keeper = $2
+            """, roomID, keeper)
     }
 
     /// Stores a change, and raises the version of the room's record to the change's.
@@ -99,6 +113,47 @@ struct PendingChangesStore {
 
     func removeKeeper(_ name: String) throws {
         try connection.execute("DELETE FROM keepers WHERE name = $1", name)
+        try connection.execute("DELETE FROM missed_changes WHERE keeper = $1", name)
+    }
+
+    // MARK: Changes that keepers have missed
+
+    /// Notes which keepers have missed a change. The others have confirmed it, and what they had missed in the room before.
+    func setMissed(_ change: PeopleChange, by keepers: [String]) throws {
+        let keepers = SQLValue.list(keepers)
+        try connection.execute(
+            "DELETE FROM missed_changes WHERE room_id = $1 AND keeper NOT IN (SELECT value FROM json_each($2))",
+            change.roomID, keepers)
+        // One that was forgotten meanwhile has missed nothing.
+        try connection.execute(
+            """
+            INSERT INTO missed_changes (keeper, room_id, version, change)
+            SELECT name, $1, $2, $3 FROM keepers WHERE name IN (SELECT value FROM json_each($4))
+            """, change.roomID, change.version, change.json, keepers)
+    }
+
+    func keepersWithMissed() throws -> [String] {
+        try connection.all("SELECT DISTINCT keeper FROM missed_changes ORDER BY keeper") { $0.text(0) }
+    }
+
+    /// Returns what a keeper has missed in a room, in order.
+    func missed(by keeper: String, in roomID: String) throws -> [PeopleChange] {
+        try connection.all(
+            "SELECT change FROM missed_changes WHERE keeper = $1 AND room_id = $2 ORDER BY version", keeper, roomID
+        ) { PeopleChange($0.json(0)) }.compactMap(\.self)
+    }
+
+    /// Returns the first changes that a keeper has missed, each room's in order.
+    func missed(by keeper: String, limit: Int) throws -> [PeopleChange] {
+        try connection.all(
+            "SELECT change FROM missed_changes WHERE keeper = $1 ORDER BY room_id, version LIMIT $2", keeper, limit
+        ) { PeopleChange($0.json(0)) }.compactMap(\.self)
+    }
+
+    func removeMissed(_ change: PeopleChange, by keeper: String) throws {
+        try connection.execute(
+            "DELETE FROM missed_changes WHERE keeper = $1 AND room_id = $2 AND version = $3", keeper, change.roomID,
+            change.version)
     }
 }
 

@@ -14,34 +14,48 @@ final class PeopleChanges: Sendable {
     private static let lookInterval: Duration = .seconds(1)
     /// The pause after a failure of the database.
     private static let retryInterval: Duration = .milliseconds(250)
+    /// The limit of rooms whose changes are confirmed at once: after an outage thousands may be pending, and each is sent to
+    /// all keepers and gateways.
+    static let maxConfirming = 100
 
     private struct State {
         /// The tasks that complete changes, by room.
         var completing: [String: Task<Void, Never>] = [:]
         /// The versions that calls wait for, by room.
         var versions: [String: Int] = [:]
-        var looking: Task<Void, Never>?
+        var looking: [Task<Void, Never>] = []
         var isStopped = false
     }
 
     private let database: any Database
     private let confirmation: Confirmation
+    private let missed: MissedChanges
+    private let slots = Slots(maxConfirming)
     private let clock: any WallClock
     private let log: Logger
     private let state = Mutex(State())
 
-    init(database: any Database, confirmation: Confirmation, clock: any WallClock, log: Logger) {
+    init(
+        database: any Database, confirmation: Confirmation, missed: MissedChanges, clock: any WallClock, log: Logger
+    ) {
         self.database = database
         self.confirmation = confirmation
+        self.missed = missed
         self.clock = clock
         self.log = log
     }
 
     func start() {
-        let looking = Task { [weak self] in
-            while !Task.isCancelled, let self {
-                await look()
-                try? await Task.sleep(for: Self.lookInterval)  // cancelled: the loop ends
+        let looking = [look, missed.deliverAll].map { body in
+            Task { [log] in
+                while !Task.isCancelled {
+                    do {
+                        try await body()
+                    } catch {
+                        log.warning("pending changes of people cannot be read", ["error": "\(error)"])
+                    }
+                    try? await Task.sleep(for: Self.lookInterval)  // cancelled: the loop ends
+                }
             }
         }
         state.withLock { $0.looking = looking }
@@ -52,27 +66,21 @@ final class PeopleChanges: Sendable {
             state.isStopped = true
             return (state.looking, Array(state.completing.values))
         }
-        for task in completing { task.cancel() }
-        looking?.cancel()
-        for task in completing { await task.value }
-        await looking?.value
+        for task in completing + looking { task.cancel() }
+        for task in completing + looking { await task.value }
     }
 
-    private func look() async {
-        do {
-            for roomID in try await database.read({ try PendingChangesStore($0).roomIDs() }) { _ = complete(roomID) }
-        } catch {
-            log.warning("pending changes of people cannot be read", ["error": "\(error)"])
-        }
+    private func look() async throws {
+        for roomID in try await database.read({ try PendingChangesStore($0).roomIDs() }) { _ = complete(roomID) }
     }
 
     /// Waits until a room's pending change is completed.
     ///
-    /// - Returns: false if it is not by the deadline. It is completed all the same, later.
+    /// - Returns: false if it is not by the deadline, or if the service stops. It is completed all the same, later.
     func settle(_ change: PendingChange, by deadline: ContinuousClock.Instant) async throws -> Bool {
         while true {
             state.withLock { $0.versions[change.roomID] = max($0.versions[change.roomID] ?? 0, change.version) }
-            let task = complete(change.roomID)
+            guard let task = complete(change.roomID) else { return false }
             guard await Self.ends(task, by: deadline) else { return false }
             // The task may have ended just before the change was stored.
             let pending = try await database.read { try PendingChangesStore($0).pending(in: change.roomID) }
@@ -102,12 +110,16 @@ final class PeopleChanges: Sendable {
 
     // MARK: Completing
 
-    private func complete(_ roomID: String) -> Task<Void, Never> {
+    /// - Returns: nil if the service stops.
+    private func complete(_ roomID: String) -> Task<Void, Never>? {
         state.withLock { state in
             if let task = state.completing[roomID] { return task }
-            guard !state.isStopped else { return Task {} }
+            guard !state.isStopped else { return nil }
+            let turn = slots.enter()
             let task = Task { [self] in
+                for await _ in turn { break }
                 await completeAll(in: roomID)
+                slots.leave()
                 self.state.withLock { state in
                     state.completing[roomID] = nil
                     state.versions[roomID] = nil
@@ -136,15 +148,18 @@ final class PeopleChanges: Sendable {
         let found = try await database.read { connection in
             let store = PendingChangesStore(connection)
             let isLast = try RoomsStore(connection).members(of: roomID).isEmpty
-            return try store.pending(in: roomID).map {
-                (change: $0, isLast: isLast, keepers: try store.keepers())
+            return try store.pending(in: roomID).map { change in
+                let keepers = try store.keepers().map {
+                    Confirmation.Keeper(name: $0, missed: try store.missed(by: $0, in: roomID))
+                }
+                return (change: change, isLast: isLast, keepers: keepers)
             }
         }
         guard let found else { return false }
         let fence = found.change.change(isLast: found.isLast)
-        let isConfirmed: Bool
+        let down: [String]?
         do {
-            isConfirmed = try await confirmation.confirm(fence, by: found.keepers) { [self] in
+            down = try await confirmation.confirm(fence, by: found.keepers) { [self] in
                 state.withLock { $0.versions[roomID] ?? 0 } <= fence.version
             }
         } catch let higher as Confirmation.FenceIsHigher {
@@ -153,20 +168,26 @@ final class PeopleChanges: Sendable {
             return true
         }
         // Another change has joined it.
-        guard isConfirmed else { return true }
+        guard let down else { return true }
         try await database.write { [clock] connection in
-            try Self.finish(found.change, at: clock.now(), on: connection)
+            try Self.finish(found.change, without: down, at: clock.now(), on: connection)
         }
         return true
     }
 
     /// Makes a confirmed change visible, and emits its events; does nothing if another change has joined it.
-    private static func finish(_ change: PendingChange, at now: Timestamp, on connection: any Connection) throws {
+    ///
+    /// - Parameter down: the keepers without which it was confirmed.
+    private static func finish(
+        _ change: PendingChange, without down: [String], at now: Timestamp, on connection: any Connection
+    ) throws {
         let (rooms, store) = (RoomsStore(connection), PendingChangesStore(connection))
         guard try store.pending(in: change.roomID)?.version == change.version else { return }
         try store.settlePeople(of: change.roomID)
         try store.remove(change)
-        guard var room = try rooms.room(change.roomID) else {
+        let found = try rooms.room(change.roomID)
+        try store.setMissed(change.change(isLast: found == nil), by: down)
+        guard var room = found else {
             try store.deleteRoom(change.roomID)
             try EventLog.append(
                 at: now, roomID: change.roomID, participants: [], emissions: [],

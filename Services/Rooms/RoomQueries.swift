@@ -61,11 +61,11 @@ extension Rooms {
         return Reply(.ok, record.json)
     }
 
-    /// Returns the changes of people that are not complete, for gateways: `{}` → `[PeopleChange]`.
+    /// Returns the changes of people that are not complete, for gateways: `{cursor?}` → a page of `PeopleChange`s.
     static func listPendingChanges(_ request: Request, on connection: any Connection) throws -> Reply {
-        let store = PendingChangesStore(connection)
-        let pending = try store.roomIDs().compactMap { try store.pending(in: $0)?.change(isLast: false) }
-        return Reply(.ok, JSONWriter.value { $0.array(of: pending) { $1.write(to: &$0) } })
+        let (cursor, limit) = (try request.fields.optionalCursor() ?? "", PageLimits.maxChanges)
+        let pending = try PendingChangesStore(connection).pending(after: cursor, limit: limit)
+        return Page(of: pending, lookedFor: limit, id: \.roomID) { $0.change(isLast: false).write(to: &$1) }.reply
     }
 
     fileprivate static let page = Fields(

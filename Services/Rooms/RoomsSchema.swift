@@ -90,5 +90,16 @@ enum RoomsSchema {
                 SELECT created_by, client_request_id, room_id FROM bound_creations;
                 DROP TABLE bound_creations
                 """),
+        Migration(
+            version: 5, name: "changes of people that keepers have missed",
+            sql: """
+                CREATE TABLE missed_changes (
+                    keeper TEXT NOT NULL,
+                    room_id TEXT NOT NULL,
+                    version INTEGER NOT NULL,
+                    change TEXT NOT NULL,
+                    PRIMARY KEY (keeper, room_id, version)
+                )
+                """),
     ]
 }

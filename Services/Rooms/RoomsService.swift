@@ -26,6 +26,7 @@ public final class RoomsService: Service {
 
     private let rooms: Rooms
     private let groups: Groups
+    private let missed: MissedChanges
     private let gateways: HeardGateways
     private let older: OlderPrograms
     private let bus: any MessageBus
@@ -36,7 +37,10 @@ public final class RoomsService: Service {
         self.init(context, gateways: HeardGateways(GatewayMembership(context.bus), context.bus))
     }
 
-    init(_ context: ServiceContext, gateways: HeardGateways, margin: Duration = .milliseconds(500)) {
+    init(
+        _ context: ServiceContext, gateways: HeardGateways, margin: Duration = .milliseconds(500),
+        patience: Duration = .seconds(10)
+    ) {
         self.gateways = gateways
         (bus, log) = (context.bus, context.log)
         rooms = Rooms(
@@ -44,12 +48,15 @@ public final class RoomsService: Service {
             answers: AnswerDirectory(bus: context.bus), quota: RoomQuota(context.configuration), clock: context.clock,
             ids: context.ids)
         let required = Set(context.configuration[.requiredServices])
-        let confirmation = Confirmation(bus: context.bus, gateways: gateways, required: required)
+        let confirmation = Confirmation(
+            bus: context.bus, gateways: gateways, required: required, patience: patience)
+        missed = MissedChanges(database: context.database, confirmation: confirmation)
         older = OlderPrograms(bus: context.bus, required: required)
         groups = Groups(
             rooms: rooms,
             changes: PeopleChanges(
-                database: context.database, confirmation: confirmation, clock: context.clock, log: context.log),
+                database: context.database, confirmation: confirmation, missed: missed, clock: context.clock,
+                log: context.log),
             older: older, margin: margin)
     }
 
@@ -78,7 +85,7 @@ public final class RoomsService: Service {
     }
 
     public func register(in requests: inout RequestTable) {
-        let (rooms, groups) = (rooms, groups)
+        let (rooms, groups, missed) = (rooms, groups, missed)
         requests.ownsRecords { try RoomsStore($1).version(of: $0) }
         requests.on(.create) { [older] in try await rooms.createRoom($0, unless: older) }
         requests.onRead(.list) { try Rooms.listRooms($0, on: $1) }
@@ -92,7 +99,11 @@ public final class RoomsService: Service {
         requests.on(.role) { try await groups.setRole($0) }
         requests.onRead(.pending) { try Rooms.listPendingChanges($0, on: $1) }
         requests.onRead(
-            .membership, preparing: { try await rooms.keepers.prepare($0, in: rooms.database) },
+            .membership,
+            preparing: {
+                try await rooms.keepers.prepare($0, in: rooms.database)
+                try await missed.deliver(for: $0)
+            },
             { try Rooms.findMembership($0, on: $1) })
         requests.onRead(.names) { try Rooms.listNames($0, on: $1) }
         requests.onRead(.partners) { try Rooms.listPartners($0, on: $1) }

@@ -12,8 +12,7 @@ extension Subject {
     public static func gatewayFence(of gateway: String) -> String { "gateways.\(gateway).fence" }
     /// A message of Rooms to itself, which shows that it has received all that the bus had for it.
     public static let roomsProbe = "rooms.probe"
-    /// The changes of rooms' people that are not complete: a list of `PeopleChange`s, for a gateway that may have missed
-    /// some.
+    /// The changes of rooms' people that are not complete: `PeopleChange`s in pages, for a gateway that may have missed some.
     public static let pendingChanges = "rooms.pending"
     /// The ids of the people who share a room with a person, in pages.
     public static let partners = "rooms.partners"

@@ -3,12 +3,14 @@
 import asyncio
 import os
 import signal
+import sqlite3
+import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 import socketio
-from parlor import Process, binaries, until
+from parlor import Cluster, Process, binaries, until
 from people import World, eventually
 
 
@@ -179,3 +181,45 @@ async def test_a_removal_goes_on_after_a_kill_of_rooms(start):
 
         await eventually(lambda: is_missing(carol, "POST", f"/api/rooms/{room['id']}/messages", {"text": "x"}))
         await eventually(lambda: is_missing(alice, "DELETE", path_of(room, carol)))
+
+
+def unseen_rows(data, person) -> int:
+    with closing(sqlite3.connect(data / "elements.db")) as database:
+        return database.execute("SELECT count(*) FROM unseen_elements WHERE user_id = ?", [person.id]).fetchone()[0]
+
+
+async def test_a_plugin_that_was_down_does_its_part_of_a_removal_when_it_is_up_again(tmp_path, monkeypatch):
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.setenv("REQUIRED_SERVICES", "accounts,rooms,messaging")  # so elements counts as a plugin
+    cluster = Cluster(tmp_path / "data")
+    try:
+        async with World(cluster) as world:
+            (alice, bob, carol), room = await group(world, "alice", "bob", "carol")
+            here = f"/api/rooms/{room['id']}"
+            await alice.post(f"{here}/elements", {"type": "note"}, 201)
+            cluster.programs["parlor-elements"].kill()
+            began = time.monotonic()
+
+            async def is_removed() -> bool:
+                return (await remove(alice, room, carol))[0] == 204  # 503 until it counts as gone
+
+            await eventually(is_removed)
+            assert time.monotonic() - began < 15
+            await alice.post(f"{here}/participants", {"userIds": [carol.id]})
+            assert unseen_rows(cluster.data, carol) == 1
+            cluster.start("parlor-elements")
+
+            async def can_write() -> bool:
+                answer = await alice.request("POST", f"{here}/elements", {"type": "note"})
+                return answer.status_code == 201
+
+            # Before the first write, it does its part of what it has missed.
+            await eventually(can_write)
+            assert unseen_rows(cluster.data, carol) == 1, "only the second note, as Carol came back"
+            assert (await remove(alice, room, carol))[0] == 204
+            assert unseen_rows(cluster.data, carol) == 0
+            verified = subprocess.run(
+                [binaries() / "parlor", "verify", "--data", cluster.data], capture_output=True, text=True)  # fmt: skip
+            assert verified.returncode == 0 and "all counts are right" in verified.stdout, verified.stdout
+    finally:
+        cluster.stop()

@@ -27,18 +27,21 @@ struct RoomsHarness: SuiteHarness {
     /// - Parameter settings: as flags.
     static func serving(
         _ settings: [String] = [], on database: (any Database)? = nil, bus: any MessageBus = InProcessBus(),
-        _ body: (RoomsHarness) async throws -> Void
+        patience: Duration = .milliseconds(200), _ body: (RoomsHarness) async throws -> Void
     ) async throws {
-        let harness = try RoomsHarness(settings, on: database, bus: bus)
+        let harness = try RoomsHarness(settings, on: database, bus: bus, patience)
         try await harness.serviceHarness.run { try await body(harness) }
     }
 
-    private init(_ settings: [String], on database: (any Database)?, bus: any MessageBus) throws {
+    private init(
+        _ settings: [String], on database: (any Database)?, bus: any MessageBus, _ patience: Duration
+    ) throws {
         serviceHarness = try ServiceHarness(settings, on: database, bus: bus) { context in
             // No test waits until the gateways of an earlier run are gone.
             let gateways = HeardGateways(
                 GatewayMembership(context.bus, turn: .seconds(300)), context.bus, lease: .zero)
-            return RoomsService(context, gateways: gateways, margin: .seconds(60) - Self.unconfirmedWait)
+            return RoomsService(
+                context, gateways: gateways, margin: .seconds(60) - Self.unconfirmedWait, patience: patience)
         }
         accounts = try FakeAccounts(on: serviceHarness.bus)
         messaging = try FakeMessaging(on: serviceHarness.bus)
