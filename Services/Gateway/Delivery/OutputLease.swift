@@ -77,12 +77,7 @@ package final class OutputLease: Sendable {
             let timer = loop.schedule(after: Self.lookInterval) { self?.look() }
             self?.state.withLock { ($0.loop, $0.timer) = (loop, timer) }
         }
-        let subscription = bus.onStateChange { [weak self] state in
-            switch state {
-            case .connected: self?.reconnect()
-            case .disconnected: loop.execute { [weak self] in self?.awaitEnd(on: loop) }
-            }
-        }
+        let subscription = bus.onStateChange { [weak self] in if $0 == .connected { self?.reconnect() } }
         state.withLock { $0.subscription = subscription }
     }
 
@@ -114,11 +109,24 @@ package final class OutputLease: Sendable {
         }
     }
 
-    /// Begins to catch up when the lease has ended and no heartbeat comes back, as when the bus hangs.
+    /// When the lease has ended and no heartbeat comes back: begins to catch up, as the bus hangs. While the bus is
+    /// disconnected, output goes on, as nothing of rooms arrives, but nothing from memory is used any more.
     private func look() {
-        state.withLock { state in
-            if case .leased(let end) = state.phase, end <= .now(), bus.isConnected { catchUp(&state, isHolding: true) }
+        let isCut = state.withLock { state in
             state.timer?.rearm(after: Self.lookInterval)
+            guard case .leased(let end) = state.phase, end <= .now() else { return false }
+            guard !bus.isConnected else {
+                catchUp(&state, isHolding: true)
+                return false
+            }
+            state.phase = .cut
+            return true
+        }
+        guard isCut else { return }
+        Task {
+            for delivery in fanout.loops { await delivery.cut() }
+            let isStillCut = state.withLock { if case .cut = $0.phase { true } else { false } }
+            if isStillCut { gate.open(until: nil) }
         }
     }
 
@@ -129,26 +137,6 @@ package final class OutputLease: Sendable {
     }
 
     // MARK: The bus
-
-    /// Waits, while the bus is disconnected, until the lease ends. Then output goes on, as nothing of rooms arrives, but
-    /// nothing from memory is used any more.
-    private func awaitEnd(on loop: EventLoop) {
-        guard case .leased(let end) = state.withLock({ $0.phase }) else { return }
-        loop.schedule(after: max(.zero, end - .now())) { [weak self] in
-            guard let self else { return }
-            let isCut = state.withLock { state in
-                guard !bus.isConnected, case .leased(let end) = state.phase, end <= .now() else { return false }
-                state.phase = .cut
-                return true
-            }
-            guard isCut else { return }
-            Task {
-                for delivery in fanout.loops { await delivery.cut() }
-                let isStillCut = state.withLock { if case .cut = $0.phase { true } else { false } }
-                if isStillCut { gate.open(until: nil) }
-            }
-        }
-    }
 
     private func reconnect() {
         state.withLock { state in
@@ -206,9 +194,9 @@ package final class OutputLease: Sendable {
         // Before that, it is not known which of the changes become complete.
         guard await fanout.follow(Self.roomsLog) else { throw ServiceError.unavailable("The log of rooms") }
         let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
-        let pending = try await bus.ask(Subject.pendingChanges, .emptyObject, context, of: "Rooms")
+        let pending = try await bus.askForAll(Subject.pendingChanges, context, of: "Rooms") { _ in }
         let missed = MissedChanges(
-            pending: pending.data.array?.compactMap(PeopleChange.init) ?? [],
+            pending: pending.compactMap(PeopleChange.init),
             completed: try await missedEntries(by: deadline))
         memberships.forgetAll()
         for delivery in fanout.loops { await delivery.apply(missed) }
