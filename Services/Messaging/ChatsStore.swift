@@ -53,14 +53,12 @@ struct ChatsStore {
         return summaries
     }
 
-    /// Returns true if anyone else has written in one of the rooms since this person came.
-    func hasReceived(_ userID: String, in roomIDs: [String]) throws -> Bool {
+    /// Returns true if a person has written in one of these rooms, which are theirs.
+    func hasSent(_ userID: String, in roomIDs: [String]) throws -> Bool {
         try connection.exists(
             """
             SELECT 1 FROM chats JOIN members ON members.room = chats.number AND members.user_id = $2
-            WHERE chats.room_id IN (SELECT value FROM json_each($1))
-                AND chats.last_seq > members.joined_seq + members.sent
-            LIMIT 1
+            WHERE chats.room_id IN (SELECT value FROM json_each($1)) AND members.sent > 0 LIMIT 1
             """, SQLValue.list(roomIDs), SQLValue.id(userID))
     }
 

@@ -10,9 +10,9 @@ extension Messaging {
     /// Returns whether anyone but the person has ever written in one of these rooms, for other services:
     /// `{userId, roomIds}` → `{isAnswered}`.
     static func findAnswer(_ request: Request, on connection: any Connection) throws -> Reply {
-        let userID = try request.fields.string("userId")
+        let userID = try request.fields.string("by")
         let roomIDs = try request.fields.strings("roomIds", count: 0 ... .max)
-        let isAnswered = try ChatsStore(connection).hasReceived(userID, in: roomIDs)
+        let isAnswered = try ChatsStore(connection).hasSent(userID, in: roomIDs)
         return Reply(.ok, JSONWriter.object { $0.member("isAnswered", isAnswered) })
     }
 

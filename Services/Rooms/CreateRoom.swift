@@ -111,13 +111,13 @@ extension Rooms {
                 try quota.check(made, isAnswered: true)
                 guard quota.needsAnswer(made) else { return nil }
                 let rooms = try store.roomIDs(
-                    sharedBy: personID, other, after: nil, limit: PageLimits.maxMemberships)
+                    sharedBy: personID, other, of: nil, after: nil, limit: PageLimits.maxMemberships)
                 return (other, made, rooms)
             }
         }
         var answered: Set<String> = []
         for (id, made, rooms) in needed {
-            try quota.check(made, isAnswered: try await answers.hasAnswer(to: personID, in: rooms, context))
+            try quota.check(made, isAnswered: try await answers.hasAnswer(by: id, in: rooms, context))
             answered.insert(id)
         }
         return answered

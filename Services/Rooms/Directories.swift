@@ -25,17 +25,17 @@ struct PeopleDirectory: Sendable {
     }
 }
 
-/// Asks the messaging service whether a person has received messages.
+/// Asks the messaging service whether a person has written.
 struct AnswerDirectory: Sendable {
     let bus: any MessageBus
 
-    /// Returns true if anybody but the person has ever written in one of these rooms, which are the person's.
+    /// Returns true if the person has written in one of these rooms, which are theirs.
     ///
     /// - Throws: `service_unavailable` if Messaging does not reply.
-    func hasAnswer(to personID: String, in roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> Bool
+    func hasAnswer(by personID: String, in roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> Bool
     {
         let data = JSONWriter.object(reservingCapacity: roomIDs.count * 40 + 64) {
-            $0.member("userId", personID)
+            $0.member("by", personID)
             $0.member("roomIds", roomIDs)
         }
         let reply = try await bus.ask(Subject.answered, data, context, of: "Messaging")

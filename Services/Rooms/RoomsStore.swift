@@ -97,11 +97,6 @@ struct RoomsStore {
     }
 
     func set(_ made: Made) throws {
-        guard made.counted > 0 else {
-            try connection.executeLater(
-                "DELETE FROM rooms_made WHERE creator_id = $1 AND other_id = $2", made.creatorID, made.otherID)
-            return
-        }
         try connection.executeLater(
             """
             INSERT INTO rooms_made (creator_id, other_id, count) VALUES ($1, $2, $3)
@@ -246,16 +241,20 @@ struct RoomsStore {
             """, .text(personID), .text(otherID), .text(cursor ?? Self.afterAllIDs), .int(limit))
     }
 
-    /// Returns the ids of the direct rooms of two people, in order.
+    /// Returns the ids of the rooms of two people, in order.
+    ///
+    /// - Parameter kind: nil for rooms of both kinds.
     func roomIDs(
-        sharedBy personID: String, _ otherID: String, after cursor: String?, limit: Int
+        sharedBy personID: String, _ otherID: String, of kind: RoomKind? = .direct, after cursor: String?, limit: Int
     ) throws -> [String] {
-        try connection.all(
+        let ofKind = kind.map { "AND rooms.kind = '\($0.rawValue)'" } ?? ""
+        return try connection.all(
             """
             SELECT mine.room_id FROM participants AS mine
-            JOIN participants AS theirs ON theirs.person_id = $2 AND theirs.room_id = mine.room_id
-            JOIN rooms ON rooms.id = mine.room_id AND rooms.kind = 'direct'
-            WHERE mine.person_id = $1 AND mine.room_id > $3
+            JOIN participants AS theirs
+                ON theirs.person_id = $2 AND theirs.room_id = mine.room_id AND theirs.state = 'in'
+            JOIN rooms ON rooms.id = mine.room_id \(ofKind)
+            WHERE mine.person_id = $1 AND mine.room_id > $3 AND mine.state = 'in'
             ORDER BY mine.room_id LIMIT $4
             """, personID, otherID, cursor ?? "", limit
         ) { $0.text(0) }

@@ -147,13 +147,13 @@ struct ConversationTests {
         }
     }
 
-    @Test("the service knows whether anybody has ever answered, also after the answer is deleted")
+    @Test("the service knows whether somebody has ever answered, also after the answer is deleted")
     func answered() async throws {
         try await MessagingHarness.serving { harness in
             let rooms = ["a", "b"].map { harness.rooms.make($0, "alice", "bob") }
             func isAnswered() async throws -> Bool? {
                 try await harness.ask("messaging.answered", by: nil) { json in
-                    json.member("userId", "alice")
+                    json.member("by", "bob")
                     json.member("roomIds", array: { for id in rooms { $0.string(id) } })
                 }.data["isAnswered"]?.bool
             }

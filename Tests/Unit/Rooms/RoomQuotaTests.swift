@@ -33,6 +33,21 @@ struct RoomQuotaTests {
         }
     }
 
+    @Test("counts groups, and an answer in one")
+    func groups() async throws {
+        try await RoomsHarness.serving(Self.few) { harness in
+            let ids = [
+                try await harness.group(harness.alice, harness.bob, harness.carol),
+                try await harness.group(harness.alice, harness.bob),
+            ]
+            let refusal = await failure { try await harness.create(harness.alice, with: harness.bob) }
+            #expect(refusal?.code == .rateLimited)
+            #expect(harness.messaging.asked == [ids])
+            harness.messaging.write()
+            _ = try await harness.room(harness.alice, with: harness.bob)
+        }
+    }
+
     @Test("while Messaging is down is unavailable to creators with many unanswered rooms")
     func messagingDown() async throws {
         try await RoomsHarness.serving(Self.few) { harness in
