@@ -1,6 +1,6 @@
 import ParlorJSON
 
-/// The actions of Ada, Ben and Cleo in the last days, before someone looks at the rooms of Ada and Ben.
+/// The actions of Ada, Ben, Cleo and Dan in the last days, before someone looks at the rooms of Ada and Ben.
 enum DemoStory {
     static let guest = "cleo"
 
@@ -11,7 +11,8 @@ enum DemoStory {
 
     enum Action {
         case register(String, firstName: String)
-        case open(String, by: String, with: String, name: String?)
+        /// A direct room with one other person, a group with several.
+        case open(String, by: String, with: [String], name: String?)
         case say(String, String, String)
         case read(String, String)
         case put(String, String, DemoElement)
@@ -29,7 +30,7 @@ enum DemoStory {
     private static let day = 24 * 60
 
     static let steps: [Step] =
-        [("ada", "Ada"), ("ben", "Ben"), ("cleo", "Cleo")].map {
+        [("ada", "Ada"), ("ben", "Ben"), ("cleo", "Cleo"), ("dan", "Dan")].map {
             Step(minutesAgo: 9 * day, action: .register($0, firstName: $1))
         } + kitchen
         + room(
@@ -97,28 +98,46 @@ enum DemoStory {
                 "cleo: Does he suspect anything?", "ada: Nothing at all. Write to me here, never elsewhere",
             ])
         + room("chess", "ben", "cleo", "Chess by letter", 5 * 60, ["ben: e4", "cleo: c5. Your move"])
+        + steps(
+            "party", ["ben", "ada", "cleo", "dan"], "Summer party", 4 * 60,
+            [
+                "ben: All of you are in: the 12th, from five on", "dan: I bring the grill, and my brother",
+                "cleo: Lemonade and music from me", "ada: Salads. And somebody who is not Dan watches the fire",
+                "dan: That was one time",
+            ],
+            board: [
+                .note("Grill: Dan\nsalads: Ada\nmusic: Cleo", x: 40, y: 40, tint: 2),
+                .note("If it rains:\nour kitchen", x: 290, y: 60, tint: 4),
+            ])
         + [
             // The newest messages, in the room that the links open.
             Step(minutesAgo: 6, action: .say("kitchen", "ben", "The carpenter just called: Monday at eight")),
             Step(minutesAgo: 5, action: .say("kitchen", "ben", "I said yes for both of us, hope that is fine")),
         ]
 
-    /// Returns the steps of a room. Everyone has read all messages, except that `unreadBy` has not read the last
-    /// two.
     private static func room(
         _ key: String, _ owner: String, _ other: String, _ name: String?, _ minutesAgo: Int, _ lines: [String],
         unreadBy slow: String? = nil, board: [DemoElement] = []
     ) -> [Step] {
-        var steps = [Step(minutesAgo: minutesAgo, action: .open(key, by: owner, with: other, name: name))]
+        steps(key, [owner, other], name, minutesAgo, lines, unreadBy: slow, board: board)
+    }
+
+    /// Returns the steps of a room, whose first person makes it. Everyone has read all messages, except that `unreadBy` has
+    /// not read the last two.
+    private static func steps(
+        _ key: String, _ people: [String], _ name: String?, _ minutesAgo: Int, _ lines: [String],
+        unreadBy slow: String? = nil, board: [DemoElement] = []
+    ) -> [Step] {
+        let others = Array(people.dropFirst())
+        var steps = [Step(minutesAgo: minutesAgo, action: .open(key, by: people[0], with: others, name: name))]
         for (index, element) in board.enumerated() {
-            steps.append(
-                Step(minutesAgo: minutesAgo - 1, action: .put(key, index.isMultiple(of: 2) ? owner : other, element)))
+            steps.append(Step(minutesAgo: minutesAgo - 1, action: .put(key, people[index % people.count], element)))
         }
         for (index, line) in lines.enumerated() {
             let parts = line.split(separator: ": ", maxSplits: 1)
             let time = minutesAgo - 2 - index * 3
             steps.append(Step(minutesAgo: time, action: .say(key, String(parts[0]), String(parts[1]))))
-            for reader in [owner, other] where !(reader == slow && index >= lines.count - 2) {
+            for reader in people where !(reader == slow && index >= lines.count - 2) {
                 steps.append(Step(minutesAgo: time, action: .read(key, reader)))
             }
         }

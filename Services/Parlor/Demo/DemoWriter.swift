@@ -8,8 +8,8 @@ import ParlorServiceClient
 struct DemoWriter {
     private struct Room {
         let id: String
-        /// The messages that the other person has not read, with their senders.
-        var unread: [(id: String, sender: String)] = []
+        /// The messages that each person has not read.
+        var unread: [String: [String]]
     }
 
     let bus: any MessageBus
@@ -34,28 +34,31 @@ struct DemoWriter {
                 }
                 guard let caller = reply["user"].flatMap(Caller.init) else { throw ServiceError.noReply }
                 people[username] = caller
-            case .open(let key, let owner, let other, let name):
+            case .open(let key, let owner, let others, let name):
+                let ids = others.compactMap { people[$0]?.id }
                 let room = try await ask("rooms.create", people[owner]) {
-                    $0.member("otherUserId", people[other]?.id)
+                    if ids.count == 1 { $0.member("otherUserId", ids[0]) } else { $0.member("participantIds", ids) }
                     if let name { $0.member("name", name) }
                 }
-                rooms[key] = Room(id: room["id"]?.string ?? "")
+                let everyone = [owner] + others
+                rooms[key] = Room(
+                    id: room["id"]?.string ?? "", unread: Dictionary(uniqueKeysWithValues: everyone.map { ($0, []) }))
             case .say(let key, let sender, let text):
                 guard let room = rooms[key] else { continue }
                 let message = try await ask("messaging.send", people[sender]) {
                     $0.member("roomId", room.id)
                     $0.member("text", text)
                 }
-                rooms[key]?.unread.append((message["id"]?.string ?? "", sender))
+                for reader in room.unread.keys where reader != sender {
+                    rooms[key]?.unread[reader]?.append(message["id"]?.string ?? "")
+                }
             case .read(let key, let reader):
-                guard let room = rooms[key] else { continue }
-                let ids = room.unread.filter { $0.sender != reader }.map(\.id)
-                guard !ids.isEmpty else { continue }
+                guard let room = rooms[key], let ids = room.unread[reader], !ids.isEmpty else { continue }
                 _ = try await ask("messaging.read", people[reader]) {
                     $0.member("roomId", room.id)
                     $0.member("messageIds", array: { json in for id in ids { json.string(id) } })
                 }
-                rooms[key]?.unread.removeAll { $0.sender != reader }
+                rooms[key]?.unread[reader] = []
             case .put(let key, let maker, let element):
                 guard let room = rooms[key] else { continue }
                 _ = try await ask("elements.create", people[maker]) {

@@ -30,6 +30,7 @@ def test_links_sign_in_as_two_people_with_a_dozen_rooms(demo):
         headers = {"Authorization": f"Bearer {session['token']}"}
         rooms = httpx.get(f"{address}/api/rooms/my-rooms", headers=headers).json()["data"]
         assert len(rooms) >= 12 and rooms[0]["name"] == "Kitchen plans" and rooms[0]["elementCount"] >= 6
+        assert [room["participantCount"] for room in rooms if room["kind"] == "group"] == [4]
         assert [room for room in rooms if not room["name"]] and [room for room in rooms if room["hasUnread"]]
         days = {room["lastActivityAt"][:10] for room in rooms}
         assert len(days) > 3, "they were not all made this minute"
