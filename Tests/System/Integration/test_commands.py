@@ -76,7 +76,7 @@ async def test_damage_is_named_and_repaired_under_load(start):
             await carol.send(room, text)
         await carol.post(f"/api/rooms/{room['id']}/elements", {"type": "note"}, 201)
         for service, sql in [
-            ("messaging", "UPDATE members SET settled = (SELECT shown FROM chats WHERE number = room) - 40 WHERE room = (SELECT number FROM chats WHERE room_id = ?)"),
+            ("messaging", "UPDATE members SET settled = (SELECT shown FROM chats WHERE number = room) - 40 WHERE sent = 0 AND room = (SELECT number FROM chats WHERE room_id = ?)"),
             ("elements", "UPDATE boards SET element_count = 50 WHERE room_id = ?"),
             ("elements", "DELETE FROM unseen WHERE room_id = ?"),
             ("elements", "UPDATE people SET bytes = 7 WHERE user_id = (SELECT created_by FROM elements WHERE room_id = ?)"),
