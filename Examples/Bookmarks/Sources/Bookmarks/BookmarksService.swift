@@ -27,6 +27,7 @@ public struct BookmarksService: Service {
         requests.onRoom(.list) { try await bookmarks.list($0) }
         requests.onRoom(.add) { try await bookmarks.add($0) }
         requests.onRoom(.remove) { try await bookmarks.remove($0) }
+        requests.onPeopleChange { try BookmarksStore($1).follow($0) }
         requests.onContribution(Bookmarks.contribution) { try BookmarksStore($2).counts(in: $0, of: $1) }
     }
 

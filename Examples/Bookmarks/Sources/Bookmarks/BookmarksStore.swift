@@ -74,6 +74,14 @@ struct BookmarksStore {
         return changed
     }
 
+    /// Deletes the bookmarks of people who have left a room.
+    func follow(_ change: PeopleChange) throws {
+        for leaver in change.left {
+            try connection.execute(
+                "DELETE FROM bookmarks WHERE user_id = $1 AND room_id = $2", leaver.userID, change.roomID)
+        }
+    }
+
     /// Returns a person's bookmarks in a room, newest first.
     func bookmarks(in roomID: String, of userID: String) throws -> [Bookmark] {
         try connection.all(

@@ -99,6 +99,20 @@ private struct BookmarksHarness: SuiteHarness {
 
 @Suite("Bookmarks")
 struct BookmarksTests {
+    @Test("who leaves a room has no bookmarks there any more, others keep theirs")
+    func leaving() async throws {
+        try await BookmarksHarness.serving { harness in
+            try await harness.add("message-1")
+            try await harness.add("message-1", by: "bob")
+            let leaver = PeopleChange.Leaver(userID: "bob", username: "bob", firstName: nil)
+            _ = try await harness.ask("bookmarks.fence") {
+                $0.member("change", PeopleChange(roomID: "room-1", version: 1, left: [leaver]).json)
+            }
+            #expect(try await harness.list() == ["message-1"])
+            #expect(try await harness.list(by: "bob") == [], "should he come back")
+        }
+    }
+
     @Test("only the person who has set a bookmark sees it, and only that person's sockets get the event")
     func bookmarks() async throws {
         try await BookmarksHarness.serving { harness in
