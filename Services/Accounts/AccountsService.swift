@@ -21,7 +21,7 @@ public struct AccountsService: Service {
         Openness.registration,
     ]
     public static let migrations = AccountsSchema.migrations
-    public static let peer = BusPeer.service(name, requests: [Subject.partners])
+    public static let peer = BusPeer.service(name, requests: [Subject.roommates])
     public static let log: LogContents = .endedSessions
     public static let limits = RateLimit.ofAccounts
 
@@ -41,7 +41,7 @@ public struct AccountsService: Service {
             openness: Openness(
                 emails: configuration[Openness.emails], directory: configuration[Openness.directory],
                 registration: configuration[Openness.registration]),
-            partners: RoomsPartners(bus: context.bus))
+            roommates: RoomsRoommates(bus: context.bus))
     }
 
     public func start(on loop: EventLoop) throws { accounts.renewKeys() }
@@ -57,7 +57,9 @@ public struct AccountsService: Service {
         requests.on(.endOtherSessions) { try await accounts.endOtherSessions($0.fields, $0.caller) }
         requests.on(.endSession) { try await accounts.endSession($0.fields, $0.caller) }
         requests.on(.me) { try await accounts.me($0.caller) }
-        requests.on(.withoutRooms) { try await accounts.peopleWithoutRooms($0.fields, $0.caller, $0.onward()) }
+        requests.on(.withoutRooms) { request in
+            try await accounts.peopleWithoutRooms(request.fields, request.caller) { request.onward() }
+        }
         requests.on(.liveSessions) { try await accounts.lookUpSessions($0.fields) }
         requests.on(.people) { try await accounts.lookUpPeople($0.fields) }
     }
@@ -109,7 +111,7 @@ struct Accounts: Sendable {
     let clock: any WallClock
     let randomness: any Randomness
     let openness: Openness
-    let partners: any PartnerDirectory
+    let roommates: any RoommateDirectory
 
     /// Returns a session that begins or continues, with its next token.
     ///

@@ -75,27 +75,46 @@ extension Accounts {
     }
 
     /// Lists people who share no room with the caller, by username. The setting `DIRECTORY` decides who is found.
+    ///
+    /// - Parameter context: returns the context for one more request to another service.
     func peopleWithoutRooms(
-        _ fields: RequestFields, _ caller: Caller, _ context: BusContext
+        _ fields: RequestFields, _ caller: Caller, _ context: () -> BusContext
     ) async throws -> Reply {
         let (prefix, limit, cursor) = try Self.search.read(fields)
-        let excluded = try await partners.partners(of: caller.id, context).union([caller.id])
-        // One more than is shown, to see whether there is a next page.
-        let found = try await database.read { [directory = openness.directory] connection -> [Account] in
-            let store = PeopleStore(connection)
-            switch directory {
-            case .everyone:
-                return try store.people(
-                    startingWith: prefix, after: cursor?.usernameKey ?? "", without: Array(excluded), limit: limit + 1)
-            case .exact:
-                let named = try store.credentials(named: prefix.lowercased())?.account
-                return named.map { excluded.contains($0.id) ? [] : [$0] } ?? []
-            case .off: return []
-            }
+        var found: [Account] = []
+        var (last, wanted) = (cursor?.usernameKey ?? "", limit + 1)
+        // One more than is shown, to see whether there is a next page. Who shares rooms with many people may share one with
+        // all of the next.
+        while found.count <= limit {
+            let candidates = try await candidates(prefix, after: last, limit: wanted)
+            let others = candidates.filter { $0.id != caller.id }
+            found += try await withoutRoommates(others, of: caller.id, context())
+            guard candidates.count == wanted, let end = candidates.last else { break }
+            (last, wanted) = (end.username.lowercased(), min(wanted * 2, Self.maxLookedUp))
         }
         let shown = found.prefix(limit)
         let next = found.count > limit ? shown.last.map { PeopleCursor(after: $0).text } : nil
         return .page(Self.people(shown, withEmails: openness.emails == .everyone), next: next)
+    }
+
+    /// Returns people whom the setting `DIRECTORY` lets anybody find, in the order of their usernames.
+    private func candidates(_ prefix: String, after last: String, limit: Int) async throws -> [Account] {
+        try await database.read { [directory = openness.directory] connection in
+            let store = PeopleStore(connection)
+            return switch directory {
+            case .everyone: try store.people(startingWith: prefix, after: last, limit: limit)
+            case .exact: try store.credentials(named: prefix.lowercased()).map { [$0.account] } ?? []
+            case .off: []
+            }
+        }
+    }
+
+    private func withoutRoommates(
+        _ people: [Account], of personID: String, _ context: BusContext
+    ) async throws -> [Account] {
+        guard !people.isEmpty else { return [] }
+        let found = try await roommates.roommates(of: personID, among: people.map(\.id), context)
+        return people.filter { !found.contains($0.id) }
     }
 }
 
@@ -116,19 +135,28 @@ private struct PeopleCursor {
 }
 
 /// Finds the people who share rooms with a person.
-protocol PartnerDirectory: Sendable {
-    /// Returns the ids of all people who share a room with a person.
+protocol RoommateDirectory: Sendable {
+    /// Returns those of some people who share a room with a person.
     ///
     /// - Throws: `service_unavailable` if no service replies.
-    func partners(of personID: String, _ context: BusContext) async throws(ServiceError) -> Set<String>
+    func roommates(
+        of personID: String, among userIDs: [String], _ context: BusContext
+    ) async throws(ServiceError) -> Set<String>
 }
 
-/// Requests partners from the rooms service: `rooms.partners {userId, cursor?}` → `["userId", …]`, in pages.
-struct RoomsPartners: PartnerDirectory {
+/// Requests roommates from the rooms service.
+struct RoomsRoommates: RoommateDirectory {
     let bus: any MessageBus
 
-    func partners(of personID: String, _ context: BusContext) async throws(ServiceError) -> Set<String> {
-        let ids = try await bus.askForAll(Subject.partners, context, of: "Rooms") { $0.member("userId", personID) }
-        return Set(ids.compactMap(\.string))
+    func roommates(
+        of personID: String, among userIDs: [String], _ context: BusContext
+    ) async throws(ServiceError) -> Set<String> {
+        let data = JSONWriter.object {
+            $0.member("userId", personID)
+            $0.member("among", userIDs)
+        }
+        let reply = try await bus.ask(Subject.roommates, data, context, of: "Rooms")
+        guard let found = reply.data.list(of: \.string) else { throw .noReply }
+        return Set(found)
     }
 }

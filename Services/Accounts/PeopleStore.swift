@@ -109,12 +109,10 @@ struct PeopleStore {
             SQLValue.list(ids), body: Self.account)
     }
 
-    /// Returns people in the order of their username keys: those after `usernameKey`, except `ids`.
+    /// Returns people in the order of their username keys: those after `usernameKey`.
     ///
     /// - Parameter prefix: the start of their username or first name, without regard to case.
-    func people(
-        startingWith prefix: String, after usernameKey: String, without ids: [String], limit: Int
-    ) throws -> [Account] {
+    func people(startingWith prefix: String, after usernameKey: String, limit: Int) throws -> [Account] {
         let range = PrefixRange(prefix.searchKey)
         let start = range.start.utf8.lexicographicallyPrecedes(usernameKey.utf8) ? usernameKey : range.start
         let statement =
@@ -126,7 +124,7 @@ struct PeopleStore {
                 Self.peopleInOrder
             }
         return try connection.all(
-            statement, usernameKey, start, range.end, SQLValue.list(ids), limit, range.start, body: Self.account)
+            statement, usernameKey, start, range.end, limit, range.start, body: Self.account)
     }
 
     /// Returns the number of first names in a range, counted up to `maxSorted` and one more.
@@ -145,9 +143,8 @@ struct PeopleStore {
 
     private static let anyPeople = """
         SELECT \(accountColumns) FROM people
-        WHERE username_key >= $2 AND username_key <> $1 AND username_key < $3 AND $6 = ''
-            AND id NOT IN (SELECT value FROM json_each($4))
-        ORDER BY username_key LIMIT $5
+        WHERE username_key >= $2 AND username_key <> $1 AND username_key < $3 AND $5 = ''
+        ORDER BY username_key LIMIT $4
         """
 
     /// Two ranges of two indexes, each with its own limit: an OR would scan the whole table for a rare name.
@@ -156,18 +153,16 @@ struct PeopleStore {
             SELECT * FROM (
                 SELECT \(accountColumns), username_key FROM people
                 WHERE username_key >= $2 AND username_key <> $1 AND username_key < $3
-                    AND id NOT IN (SELECT value FROM json_each($4))
-                ORDER BY username_key LIMIT $5
+                ORDER BY username_key LIMIT $4
             ) AS by_username
             UNION
             SELECT * FROM (
                 SELECT \(accountColumns), username_key FROM people
-                WHERE first_name_key >= $6 AND first_name_key < $3 AND username_key > $1
-                    AND id NOT IN (SELECT value FROM json_each($4))
-                ORDER BY username_key LIMIT $5
+                WHERE first_name_key >= $5 AND first_name_key < $3 AND username_key > $1
+                ORDER BY username_key LIMIT $4
             ) AS by_first_name
         ) AS found
-        ORDER BY username_key LIMIT $5
+        ORDER BY username_key LIMIT $4
         """
 
     /// The same people, found in the order of the page: a page ends after `limit` of them. It reads all people in between,
@@ -176,9 +171,8 @@ struct PeopleStore {
         SELECT \(accountColumns) FROM people
         WHERE username_key > $1
             AND ((username_key || '' >= $2 AND username_key || '' < $3)
-                OR (first_name_key || '' >= $6 AND first_name_key || '' < $3))
-            AND id NOT IN (SELECT value FROM json_each($4))
-        ORDER BY username_key LIMIT $5
+                OR (first_name_key || '' >= $5 AND first_name_key || '' < $3))
+        ORDER BY username_key LIMIT $4
         """
 
     private static let accountColumns = "id, username, first_name, email"

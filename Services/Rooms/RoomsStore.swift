@@ -277,6 +277,19 @@ struct RoomsStore {
         ) { $0.text(0) }
     }
 
+    /// Returns those of some people who share a room with a person, in no order.
+    func roommates(of personID: String, among userIDs: [String]) throws -> [String] {
+        try connection.all(
+            """
+            SELECT value FROM json_each($2) WHERE EXISTS (
+                SELECT 1 FROM participants AS mine
+                JOIN participants AS theirs ON theirs.room_id = mine.room_id AND theirs.state = 'in'
+                WHERE mine.person_id = $1 AND mine.state = 'in' AND theirs.person_id = value
+            )
+            """, personID, SQLValue.list(userIDs)
+        ) { $0.text(0) }
+    }
+
     /// Returns the ids of a person's rooms, in order.
     ///
     /// - Parameter cursor: the last id of the previous page.

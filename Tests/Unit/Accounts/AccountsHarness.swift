@@ -15,7 +15,7 @@ import Testing
 /// The service's logic on a database of its own, with a clock that the test moves.
 struct AccountsHarness {
     let clock = ManualClock()
-    let partners = FakePartners()
+    let roommates = FakeRoommates()
     let key = JSONWebKey.hs256(secret: Array(repeating: 7, count: 32))
     let accounts: Accounts
 
@@ -31,7 +31,7 @@ struct AccountsHarness {
                 WorkerPool(threads: 2, maxWaiting: 64), cost: cost, randomness: randomness),
             tokens: TokenPolicy(key: key, accessLifetime: .seconds(3600), sessionLifetime: .seconds(86_400)),
             ids: UUIDv7Generator(randomness: randomness), clock: clock, randomness: randomness,
-            openness: openness, partners: partners)
+            openness: openness, roommates: roommates)
     }
 
     /// Registers, and gives back what a client would keep.
@@ -103,8 +103,8 @@ struct AccountsHarness {
         for person: SignedIn, _ query: KeyValuePairs<String, String> = [:]
     ) async throws -> (people: [Person], next: String?) {
         let reply = try await accounts.peopleWithoutRooms(
-            try RequestFields.writing { for (name, value) in query { $0.member(name, value) } }, person.caller,
-            BusContext(requestID: "test"))
+            try RequestFields.writing { for (name, value) in query { $0.member(name, value) } }, person.caller
+        ) { BusContext(requestID: "test") }
         return (reply.data.array?.compactMap(Person.init) ?? [], reply.page?.string)
     }
 }
@@ -130,10 +130,11 @@ struct SignedIn {
 }
 
 /// Who shares a room with whom, as a test says; it can be down.
-final class FakePartners: PartnerDirectory {
+final class FakeRoommates: RoommateDirectory {
     private struct State {
         var pairs: [(String, String)] = []
         var isDown = false
+        var asked: [Int] = []
     }
 
     private let state = Mutex(State())
@@ -141,10 +142,19 @@ final class FakePartners: PartnerDirectory {
     func share(_ a: SignedIn, _ b: SignedIn) { state.withLock { $0.pairs.append((a.person.id, b.person.id)) } }
     func takeDown() { state.withLock { $0.isDown = true } }
 
-    func partners(of personID: String, _ context: BusContext) async throws(ServiceError) -> Set<String> {
-        let state = state.withLock { $0 }
+    /// The numbers of people whom each question was about.
+    var asked: [Int] { state.withLock { $0.asked } }
+
+    func roommates(
+        of personID: String, among userIDs: [String], _ context: BusContext
+    ) async throws(ServiceError) -> Set<String> {
+        let state = state.withLock { state in
+            state.asked.append(userIDs.count)
+            return state
+        }
         if state.isDown { throw .unavailable("Rooms") }
-        return Set(state.pairs.flatMap { $0 == personID ? [$1] : $1 == personID ? [$0] : [] })
+        let all = state.pairs.flatMap { $0 == personID ? [$1] : $1 == personID ? [$0] : [] }
+        return Set(userIDs).intersection(all)
     }
 }
 

@@ -55,7 +55,7 @@ struct AccountsServiceTests {
     }
 
     @Test("it asks the rooms service who shares a room, on behalf of the caller, and reports when it is unavailable")
-    func partners() async throws {
+    func roommates() async throws {
         try await harness.run {
             var people: [SignedIn] = []
             for name in ["alice", "bob", "carol"] {
@@ -70,10 +70,11 @@ struct AccountsServiceTests {
             let away = await failure { try await harness.ask("accounts.without-rooms", by: alice.caller) }
             #expect(away?.code == .serviceUnavailable)
 
-            let ids = [bob.person.id]
-            try harness.bus.respond(to: "rooms.partners", queue: "rooms") { request in
+            let (ids, others) = ([bob.person.id], [bob.person.id, people[2].person.id])
+            try harness.bus.respond(to: "rooms.roommates", queue: "rooms") { request in
                 let isAlice =
                     request.data["userId"]?.string == alice.person.id && request.context.requestID == "request-1"
+                    && request.data["among"]?.list(of: \.string) == others
                 request.reply(
                     Reply(
                         .ok,

@@ -143,7 +143,7 @@ struct GuessingTests {
         let other = Accounts(
             database: harness.accounts.database, passwords: harness.accounts.passwords, tokens: harness.accounts.tokens,
             ids: harness.accounts.ids, clock: harness.clock, randomness: harness.accounts.randomness,
-            openness: Openness(), partners: harness.partners)
+            openness: Openness(), roommates: harness.roommates)
         _ = await guesses(Self.atOnce, at: "alice", from: "203.0.113.1")
         let fields = try RequestFields.writing {
             $0.member("username", "alice")
@@ -164,7 +164,7 @@ struct GuessingTests {
         let raised = Accounts(
             database: database, passwords: dear.accounts.passwords, tokens: harness.accounts.tokens,
             ids: harness.accounts.ids, clock: harness.clock, randomness: harness.accounts.randomness,
-            openness: Openness(), partners: harness.partners)
+            openness: Openness(), roommates: harness.roommates)
         func login(_ password: String) async throws -> Reply {
             try await raised.login(
                 try RequestFields.writing {
@@ -210,7 +210,7 @@ struct GuessingTests {
         let accounts = Accounts(
             database: harness.accounts.database, passwords: passwords, tokens: harness.accounts.tokens,
             ids: harness.accounts.ids, clock: harness.clock, randomness: harness.accounts.randomness,
-            openness: Openness(), partners: harness.partners)
+            openness: Openness(), roommates: harness.roommates)
         try await withThrowingTaskGroup(of: Reply.self) { group in
             for address in ["10.0.0.1", "203.0.113.1"] {
                 let fields = try RequestFields.writing {
@@ -243,7 +243,7 @@ struct GuessingTests {
             passwords: PasswordChecker(
                 WorkerPool(threads: 2, maxWaiting: 64), cost: .forTests, randomness: LateRandomness(moment: deadline)),
             tokens: harness.accounts.tokens, ids: harness.accounts.ids, clock: harness.clock,
-            randomness: harness.accounts.randomness, openness: Openness(), partners: harness.partners)
+            randomness: harness.accounts.randomness, openness: Openness(), roommates: harness.roommates)
         let fields = try harness.fields(of: alice) {
             $0.member("currentPassword", "password")
             $0.member("newPassword", "another password")

@@ -17,8 +17,8 @@ struct PeopleTests {
         for name in ["dora", "Alice", "carol", "Bob", "eve"] { people.append(try await harness.person(name)) }
         let dora = people[0]
         #expect(try await harness.withoutRooms(for: dora).people.map(\.username) == ["Alice", "Bob", "carol", "eve"])
-        harness.partners.share(dora, people[3])
-        harness.partners.share(people[4], dora)
+        harness.roommates.share(dora, people[3])
+        harness.roommates.share(people[4], dora)
         #expect(try await harness.withoutRooms(for: dora).people.map(\.username) == ["Alice", "carol"])
         #expect(try await harness.withoutRooms(for: people[3]).people.map(\.username) == ["Alice", "carol", "eve"])
     }
@@ -115,6 +115,23 @@ struct PeopleTests {
         }
     }
 
+    @Test("the list goes on after people who share rooms, and asks about few people at once")
+    func afterRoommates() async throws {
+        let harness = try AccountsHarness()
+        let me = try await harness.person("myself")
+        for n in 10..<40 {
+            let person = try await harness.person("p\(n)")
+            if n != 35, n != 38 { harness.roommates.share(me, person) }
+        }
+        let first = try await harness.withoutRooms(for: me, ["limit": "1"])
+        #expect(first.people.map(\.username) == ["p35"])
+        // The caller is among the first two.
+        #expect(harness.roommates.asked == [1, 4, 8, 16])
+        let second = try await harness.withoutRooms(for: me, ["limit": "1", "cursor": try #require(first.next)])
+        #expect(second.people.map(\.username) == ["p38"])
+        #expect(second.next == nil)
+    }
+
     @Test("people who were registered before names had one normal form are found in any spelling")
     func oldKeys() async throws {
         let harness = try AccountsHarness()
@@ -193,7 +210,8 @@ struct PeopleTests {
     func roomsDown() async throws {
         let harness = try AccountsHarness()
         let me = try await harness.person("myself")
-        harness.partners.takeDown()
+        _ = try await harness.person("somebody")
+        harness.roommates.takeDown()
         let error = await failure { try await harness.withoutRooms(for: me) }
         #expect(error?.code == .serviceUnavailable)
         #expect(error?.retryAfter != nil)
@@ -218,7 +236,7 @@ struct PeopleTests {
         let alice = try await harness.person("alice", email: "alice@example.org")
         let bob = try await harness.person("bob", email: "bob@example.org")
         _ = try await harness.person("carol", email: "carol@example.org")
-        harness.partners.share(alice, bob)
+        harness.roommates.share(alice, bob)
 
         let seen = try await lookUp(harness, [bob.person.id], asRoommates: true)
         #expect(seen["bob"] == (visibility == .nobody ? .some(nil) : "bob@example.org"))

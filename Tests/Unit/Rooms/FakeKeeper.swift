@@ -49,12 +49,6 @@ final class FakeKeeper: Sendable {
 }
 
 extension RoomsHarness {
-    func group(_ people: Caller...) async throws -> String {
-        try await ask("rooms.create", by: people[0]) {
-            $0.member("participantIds", people.dropFirst().map(\.id))
-        }.roomID
-    }
-
     func add(
         _ people: Caller..., to room: String, by caller: Caller, within timeout: Duration = .seconds(300)
     ) async throws -> Reply {

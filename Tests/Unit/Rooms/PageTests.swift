@@ -33,7 +33,7 @@ struct PageTests {
         #expect(page.cursor?.string == items[8])
     }
 
-    @Test("many people and many shared rooms are returned whole, though no line of the bus would hold them")
+    @Test("many shared rooms are returned whole, though no line of the bus would hold them")
     func whole() async throws {
         try await RoomsHarness.serving { harness in
             let now = harness.clock.now()
@@ -61,8 +61,6 @@ struct PageTests {
                 try await harness.bus.askForAll(
                     subject, BusContext(requestID: "test", timeout: .seconds(60)), of: "Rooms", write)
             }
-            let partners = try await all("rooms.partners") { $0.member("userId", alice.id) }
-            #expect(partners.compactMap(\.string) == [bob.id] + others)
             let shared = try await all("rooms.shared") {
                 $0.member("userId", alice.id)
                 $0.member("otherUserId", bob.id)

@@ -138,19 +138,26 @@ struct ServiceRequestsTests {
         }
     }
 
-    @Test("roommates of a person are listed once each, without the person")
-    func partners() async throws {
+    @Test("those of some people who share a room with a person are found, in a direct room or a group")
+    func roommates() async throws {
         try await RoomsHarness.serving { harness in
-            for other in [harness.bob, harness.carol, harness.bob] {
-                _ = try await harness.room(harness.alice, with: other)
+            let (alice, bob, carol) = (harness.alice, harness.bob, harness.carol)
+            let stranger = Caller(id: "00000000-0000-7000-8000-00000000000d", username: "dave", firstName: nil)
+            for other in [bob, bob] { _ = try await harness.room(alice, with: other) }
+            _ = try await harness.group(alice, carol)
+            func roommates(_ id: String, among ids: [String]) async throws -> [String]? {
+                let reply = try await harness.ask("rooms.roommates") {
+                    $0.member("userId", id)
+                    $0.member("among", ids)
+                }
+                return reply.data.list(of: \.string)?.sorted()
             }
-            func partners(_ person: Caller) async throws -> [String]? {
-                try await harness.ask("rooms.partners") { $0.member("userId", person.id) }
-                    .data.array?.compactMap(\.string).sorted()
-            }
-            #expect(try await partners(harness.alice) == [harness.bob.id, harness.carol.id])
-            #expect(try await partners(harness.bob) == [harness.alice.id])
-            #expect(try await partners(Caller(id: "nobody", username: "", firstName: nil)) == [])
+            let all = [alice, bob, carol].map(\.id)
+            #expect(try await roommates(alice.id, among: [bob, carol, stranger].map(\.id)) == [bob.id, carol.id])
+            #expect(try await roommates(alice.id, among: [carol.id, "nobody"]) == [carol.id])
+            #expect(try await roommates(alice.id, among: []) == [])
+            #expect(try await roommates(stranger.id, among: all) == [])
+            #expect(try await roommates("nobody", among: all) == [])
         }
     }
 

@@ -63,6 +63,15 @@ struct RoomsHarness: SuiteHarness {
         try await create(caller, with: other, name: name).roomID
     }
 
+    func group(_ people: Caller...) async throws -> String { try await group(people) }
+
+    /// Creates a group whose creator is the first of these people, and returns its id.
+    func group(_ people: [Caller]) async throws -> String {
+        try await ask("rooms.create", by: people[0]) {
+            $0.member("participantIds", people.dropFirst().map(\.id))
+        }.roomID
+    }
+
     func get(_ roomID: String, by caller: Caller) async throws -> Reply {
         try await ask("rooms.get", by: caller) { $0.member("roomId", roomID) }
     }

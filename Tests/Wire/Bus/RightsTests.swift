@@ -26,7 +26,7 @@ struct RightsTests {
         (follower, .request, ["messaging.events"]),
         (follower, .subscribe, ["messaging.log", "services.announce.messaging"]),
         (AccountsService.peer, .serve, ["accounts.login", "accounts.health"]),
-        (AccountsService.peer, .request, ["rooms.partners", "accounts.health"]),
+        (AccountsService.peer, .request, ["rooms.roommates", "accounts.health"]),
         (AccountsService.peer, .publish, ["accounts.log", "services.announce.accounts", "status.told"]),
         (AccountsService.peer, .subscribe, ["services.discover", "status.wanted"]),
         (RoomsService.peer, .serve, ["rooms.membership"]),
