@@ -46,6 +46,7 @@ struct PendingChangesStore {
             ON CONFLICT (room_id) DO UPDATE SET version = excluded.version, acts = excluded.acts
             """, change.roomID, change.version, change.actsJSON)
         try connection.execute("UPDATE rooms SET version = $2 WHERE id = $1", change.roomID, change.version)
+        try countPeople(of: change.roomID)
     }
 
     /// Raises the version of a pending change above a keeper's fence.
@@ -94,6 +95,43 @@ struct PendingChangesStore {
     func settlePeople(of roomID: String) throws {
         try connection.execute("DELETE FROM participants WHERE room_id = $1 AND state = 'leaving'", roomID)
         try connection.execute("UPDATE participants SET state = 'in' WHERE room_id = $1 AND state = 'joining'", roomID)
+        try countPeople(of: roomID)
+    }
+
+    private static let counted = "(SELECT count(*) FROM participants WHERE room_id = rooms.id AND state = 'in')"
+
+    /// Stores the number of a room's participants, and the position of the last one whom lists show.
+    func countPeople(of roomID: String) throws {
+        try connection.execute(
+            """
+            UPDATE rooms SET participant_count = \(Self.counted), last_listed = coalesce((
+                SELECT position FROM participants WHERE room_id = rooms.id AND state = 'in'
+                ORDER BY position LIMIT 1 OFFSET \(Room.listedPeople - 1)), \(Int32.max))
+            WHERE id = $1
+            """, roomID)
+    }
+
+    /// Returns the stored number of a room's participants, and the right one; nil if there is no such room.
+    func peopleCounts(of roomID: String) throws -> (kept: Int, counted: Int)? {
+        try connection.first("SELECT participant_count, \(Self.counted) FROM rooms WHERE id = $1", roomID) {
+            ($0.int(0), $0.int(1))
+        }
+    }
+
+    /// Returns the number of people whom a person has brought into groups, and the time of the first of these.
+    func additions(by adderID: String, since time: Timestamp) throws -> (count: Int, first: Timestamp?) {
+        try connection.first(
+            "SELECT coalesce(sum(count), 0), min(at) FROM additions WHERE adder_id = $1 AND at > $2", adderID,
+            time.milliseconds
+        ) { ($0.int(0), $0.intOrNil(1).map(Timestamp.init(milliseconds:))) } ?? (0, nil)
+    }
+
+    /// - Parameter time: earlier additions are deleted.
+    func addAddition(of count: Int, by adderID: String, at now: Timestamp, forgetting time: Timestamp) throws {
+        try connection.executeLater(
+            "DELETE FROM additions WHERE adder_id = $1 AND at <= $2", adderID, time.milliseconds)
+        try connection.executeLater(
+            "INSERT INTO additions (adder_id, at, count) VALUES ($1, $2, $3)", adderID, now.milliseconds, count)
     }
 
     func deleteRoom(_ roomID: String) throws {

@@ -16,8 +16,12 @@ struct Room: Sendable {
     var version = 1
     var kind = RoomKind.direct
     var isClosed = false
-    /// The participants in the order in which they came, the creator first.
+    /// The participants in the order in which they came, the creator first; of a room in a list only those whom it shows.
     var participants: [Participant]
+    /// The number of all participants, if `participants` may lack some.
+    var countOfAll: Int?
+
+    private var participantCount: Int { countOfAll ?? participants.count }
 
     var membership: Membership {
         Membership(roomID: id, version: version, kind: kind, isClosed: isClosed, participants: participants)
@@ -27,14 +31,14 @@ struct Room: Sendable {
     var displayName: String {
         if let name { return name.text }
         let names = participants.prefix(Self.namedPeople).map(\.friendlyName).joined(separator: " & ")
-        let others = participants.count - Self.namedPeople
+        let others = participantCount - Self.namedPeople
         return others > 0 ? "\(names) +\(others)" : names
     }
 
     /// The number of people whose names are the name of a room without one.
     private static let namedPeople = 3
     /// The number of people that a list shows of a room.
-    private static let listedPeople = 10
+    static let listedPeople = 10
 
     /// Writes the room with times in milliseconds, as the gateway compares them with those of other services
     /// before it formats them.
@@ -56,7 +60,7 @@ struct Room: Sendable {
             $0.member("createdBy", createdBy)
             $0.member("createdAt", createdAt.milliseconds)
             $0.member("updatedAt", updatedAt.milliseconds)
-            $0.member("participantCount", participants.count)
+            $0.member("participantCount", participantCount)
             $0.member("participants", array: { for participant in shown { participant.write(to: &$0) } })
         }
     }

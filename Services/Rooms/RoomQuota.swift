@@ -54,14 +54,15 @@ struct RoomQuota: Sendable {
         }
         guard isGroup, additions.perPerson < .max else { return }
         let start = now.adding(.zero - additions.personWindow)
-        let earlier = try store.additions(by: personID, since: start)
+        let changes = PendingChangesStore(connection)
+        let earlier = try changes.additions(by: personID, since: start)
         guard earlier.count + others.count <= additions.perPerson else {
             let end = (earlier.first ?? now).adding(additions.personWindow)
             throw ServiceError(
                 .rateLimited, "You have brought many people into groups. Try again later.",
                 retryAfter: max(1, (end.milliseconds - now.milliseconds + 999) / 1000))
         }
-        try store.addAddition(of: others.count, by: personID, at: now, forgetting: start)
+        try changes.addAddition(of: others.count, by: personID, at: now, forgetting: start)
     }
 
     /// Returns true if the other person must have written before one more room is created.

@@ -101,5 +101,18 @@ enum RoomsSchema {
                     PRIMARY KEY (keeper, room_id, version)
                 )
                 """),
+        // So that a list reads only the people whom it shows: those up to this position.
+        Migration(
+            version: 6, name: "the number of a room's people",
+            sql: """
+                ALTER TABLE rooms ADD COLUMN participant_count INTEGER NOT NULL DEFAULT 2;
+                ALTER TABLE rooms ADD COLUMN last_listed INTEGER NOT NULL DEFAULT 1;
+                UPDATE rooms SET
+                    participant_count = (SELECT count(*) FROM participants WHERE room_id = rooms.id AND state = 'in'),
+                    last_listed = coalesce((
+                        SELECT position FROM participants WHERE room_id = rooms.id AND state = 'in'
+                        ORDER BY position LIMIT 1 OFFSET 9), 2147483647)
+                WHERE kind = 'group'
+                """),
     ]
 }

@@ -15,9 +15,11 @@ struct RoomsStore {
     /// - Parameter key: its creator's idempotency key, if there is one.
     func insert(_ room: Room, key: String?) throws {
         try connection.executeLater(
-            "INSERT INTO rooms (id, name, created_by, created_at, updated_at, kind) VALUES ($1, $2, $3, $4, $5, $6)",
-            room.id, room.name?.text, room.createdBy, room.createdAt.milliseconds, room.updatedAt.milliseconds,
-            room.kind.rawValue)
+            """
+            INSERT INTO rooms (id, name, created_by, created_at, updated_at, kind, participant_count, last_listed)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            """, room.id, room.name?.text, room.createdBy, room.createdAt.milliseconds, room.updatedAt.milliseconds,
+            room.kind.rawValue, room.participants.count, min(room.participants.count, Room.listedPeople) - 1)
         for (position, participant) in room.participants.enumerated() {
             try connection.executeLater(
                 "INSERT INTO participants (room_id, position, person_id, joined_at, role) VALUES ($1, $2, $3, $4, $5)",
@@ -63,22 +65,6 @@ struct RoomsStore {
             INSERT INTO rooms_made (creator_id, other_id, count) VALUES ($1, $2, 1)
             ON CONFLICT (creator_id, other_id) DO UPDATE SET count = rooms_made.count + 1
             """, creatorID, otherID)
-    }
-
-    /// Returns the number of people whom a person has brought into groups, and the time of the first of these.
-    func additions(by adderID: String, since time: Timestamp) throws -> (count: Int, first: Timestamp?) {
-        try connection.first(
-            "SELECT coalesce(sum(count), 0), min(at) FROM additions WHERE adder_id = $1 AND at > $2", adderID,
-            time.milliseconds
-        ) { ($0.int(0), $0.intOrNil(1).map(Timestamp.init(milliseconds:))) } ?? (0, nil)
-    }
-
-    /// - Parameter time: earlier additions are deleted.
-    func addAddition(of count: Int, by adderID: String, at now: Timestamp, forgetting time: Timestamp) throws {
-        try connection.executeLater(
-            "DELETE FROM additions WHERE adder_id = $1 AND at <= $2", adderID, time.milliseconds)
-        try connection.executeLater(
-            "INSERT INTO additions (adder_id, at, count) VALUES ($1, $2, $3)", adderID, now.milliseconds, count)
     }
 
     func updateName(of room: Room) throws {
@@ -205,7 +191,7 @@ struct RoomsStore {
         return room
     }
 
-    /// Returns a person's rooms, the newest first.
+    /// Returns a person's rooms, the newest first, with the people whom a list shows.
     ///
     /// - Parameters:
     ///   - kind: nil for rooms of both kinds.
@@ -215,14 +201,28 @@ struct RoomsStore {
     ) throws -> [Room] {
         let ofKind =
             kind.map { "AND EXISTS (SELECT 1 FROM rooms WHERE id = room_id AND kind = '\($0.rawValue)')" } ?? ""
-        return try rooms(
+        var found = try rooms(
             """
             FROM (
                 SELECT room_id FROM participants
                 WHERE person_id = $1 AND room_id < $2 AND state = 'in' \(ofKind)
                 ORDER BY room_id DESC LIMIT $3
             ) AS mine JOIN rooms ON rooms.id = mine.room_id
-            """, .text(personID), .text(cursor ?? Self.afterAllIDs), .int(limit))
+            """, .text(personID), .text(cursor ?? Self.afterAllIDs), .int(limit), isList: true)
+        let indices = found.indices.filter { index in
+            !found[index].participants.contains { $0.userID == personID }
+        }
+        guard !indices.isEmpty else { return found }
+        var own: [String: Participant] = [:]
+        try connection.query(
+            """
+            SELECT person_id, people.username, people.first_name, joined_at, role, room_id
+            FROM participants JOIN people ON people.id = participants.person_id
+            WHERE person_id = $1 AND room_id IN (SELECT value FROM json_each($2))
+            """, personID, SQLValue.list(indices.map { found[$0].id })
+        ) { own[$0.text(5)] = Self.participant($0, from: 0) }
+        for index in indices { found[index].participants += own[found[index].id].map { [$0] } ?? [] }
+        return found
     }
 
     /// Returns the direct rooms of two people, the newest first.
@@ -341,7 +341,7 @@ struct RoomsStore {
             """
             FROM rooms WHERE rooms.kind = 'group' AND rooms.name IS NULL
                 AND rooms.id IN (SELECT value FROM json_each($1))
-            """, .list(roomIDs))
+            """, .list(roomIDs), isList: true)
         for room in unnamed { names[room.id] = room.displayName }
         return names
     }
@@ -360,17 +360,19 @@ struct RoomsStore {
     /// - Parameters:
     ///   - source: the selection of rooms, from `FROM` on; one of a few constants.
     ///   - state: the condition for the state of its participants.
+    ///   - isList: true for only the first participants of a group, as many as a list shows.
     private func rooms(
-        _ source: String, _ parameters: SQLValue..., state: String = "= 'in'"
+        _ source: String, _ parameters: SQLValue..., state: String = "= 'in'", isList: Bool = false
     ) throws -> [Room] {
         var found: [Room] = []
         try connection.forEachRow(
             """
             SELECT room.id, room.name, room.created_by, room.created_at, room.updated_at, room.version, room.kind,
                 room.is_closed, participants.person_id, people.username, people.first_name, participants.joined_at,
-                participants.role
+                participants.role, room.participant_count
             FROM (SELECT rooms.* \(source)) AS room
             JOIN participants ON participants.room_id = room.id AND participants.state \(state)
+                \(isList ? "AND participants.position <= room.last_listed" : "")
             JOIN people ON people.id = participants.person_id
             ORDER BY room.id DESC, participants.position
             """, binding: parameters
@@ -382,7 +384,7 @@ struct RoomsStore {
                         id: roomID, name: row.textOrNil(1).flatMap(RoomName.init(stored:)), createdBy: row.text(2),
                         createdAt: row.time(3), updatedAt: row.time(4), version: row.int(5),
                         kind: RoomKind(rawValue: row.text(6)) ?? .direct, isClosed: row.int(7) != 0,
-                        participants: []))
+                        participants: [], countOfAll: isList ? row.int(13) : nil))
             }
             found[found.count - 1].participants.append(Self.participant(row, from: 8))
             return true

@@ -1,16 +1,24 @@
 import ParlorServiceKit
 import ParlorStorage
 
-/// Verifies the stored numbers of rooms that a person has created, in total and with each other person.
+/// Verifies the stored numbers of a room's participants, and of rooms that a person has created, in total and with each
+/// other person.
 extension RoomsService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try RoomsStore(connection).roomIDs(after: id, limit: limit)
     }
 
-    /// Returns none: a room has no numbers that could be counted from its rows.
     public static func differences(
         in roomID: String, members: [String], on connection: any Connection
-    ) throws -> [Discrepancy] { [] }
+    ) throws -> [Discrepancy] {
+        guard let counts = try PendingChangesStore(connection).peopleCounts(of: roomID), counts.kept != counts.counted
+        else { return [] }
+        return [
+            Discrepancy("participants", kept: counts.kept, counted: counts.counted) {
+                try PendingChangesStore($0).countPeople(of: roomID)
+            }
+        ]
+    }
 
     public static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy] {
         try RoomsStore(connection).miscounted().map { made in

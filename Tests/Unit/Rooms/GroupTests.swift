@@ -236,6 +236,37 @@ struct GroupTests {
         }
     }
 
+    @Test("a list shows the first ten of a group and the caller, and the number of all, which follows each change")
+    func listed() async throws {
+        try await RoomsHarness.serving { harness in
+            let others = (1...12).map { number in
+                Caller(id: "person-\(100 + number)", username: "p\(number)", firstName: nil)
+            }
+            for person in others { harness.accounts.add(person) }
+            let (alice, first) = (harness.alice, others[0])
+            let room = try await harness.group([alice] + others)
+
+            func expect(_ count: Int, _ name: String, _ shown: [Caller], to caller: Caller) async throws {
+                let listed = try #require(try await harness.list(of: caller).data.array?.first)
+                #expect(listed["participants"]?.array?.map { $0["userId"]?.string } == shown.map(\.id))
+                #expect(listed["participantCount"]?.int == count)
+                #expect(listed["displayName"]?.string == name)
+                let names = try await harness.ask("rooms.names") { $0.member("roomIds", [room]) }
+                #expect(names.data["names"]?.array?.first?.string == name)
+                let counts = try await harness.context.database.read {
+                    try RoomsService.differences(in: room, members: [], on: $0).map(\.text)
+                }
+                #expect(counts == [])
+            }
+            try await expect(13, "Alice & p1 & p2 +10", [alice] + others[..<9], to: alice)
+            try await expect(13, "Alice & p1 & p2 +10", [alice] + others[..<9] + [others[11]], to: others[11])
+            try await harness.remove(first, from: room, by: alice)
+            try await expect(12, "Alice & p2 & p3 +9", [alice] + others[1..<10], to: others[9])
+            _ = try await harness.add(first, to: room, by: alice)
+            try await expect(13, "Alice & p2 & p3 +10", [alice] + others[1..<10] + [first], to: first)
+        }
+    }
+
     @Test("the people that somebody brings into groups are limited in an hour")
     func additions() async throws {
         try await RoomsHarness.serving(["--rate-adds", "3/1h"]) { harness in

@@ -38,6 +38,16 @@ struct VerifyRoomsTests {
                 }
             }
             #expect(try await found() == [])
+            try await database.write { try $0.execute("UPDATE rooms SET participant_count = 7") }
+            let room = try await harness.list(of: harness.alice).roomIDs[0]
+            func counts() async throws -> [String] {
+                try await database.read { try RoomsService.differences(in: room, members: [], on: $0).map(\.text) }
+            }
+            #expect(try await counts() == ["participants: 7 kept, 2 counted"])
+            try await database.write {
+                try RoomsService.differences(in: room, members: [], on: $0).first?.repair?($0)
+            }
+            #expect(try await counts().isEmpty)
             let rooms = try await database.read { try RoomsService.rooms(after: "", limit: 9, on: $0) }
             #expect(rooms.count == 4 && rooms == rooms.sorted())
         }
