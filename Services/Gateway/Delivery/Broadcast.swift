@@ -68,23 +68,23 @@ package final class Broadcast: Sendable {
         }
     }
 
-    /// The participants of an entry, for many look-ups.
+    /// The participants of an entry, for several look-ups.
     struct People {
-        /// The number of people up to which a list is searched faster than a set is made.
+        /// The number of people, and of look-ups, up to which a list is searched faster than a set is made.
         private static let few = 8
 
         private let list: [String]
         private let set: Set<String>
 
-        fileprivate init(_ list: [String]) {
+        fileprivate init(_ list: [String], lookUps: Int) {
             self.list = list
-            set = list.count > Self.few ? Set(list) : []
+            set = list.count > Self.few && lookUps > Self.few ? Set(list) : []
         }
 
         func contains(_ userID: String) -> Bool { set.isEmpty ? list.contains(userID) : set.contains(userID) }
     }
 
-    var people: People { People(participants) }
+    func people(for lookUps: Int) -> People { People(participants, lookUps: lookUps) }
 
     /// The person whose typing ends, because this entry is the message that they typed.
     var endsTypingOf: String? { items.lazy.compactMap(\.emission.endsTypingOf).first }

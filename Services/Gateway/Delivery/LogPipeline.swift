@@ -86,7 +86,7 @@ package final class LogPipeline: LogReceiver {
             log.debug("fanned out", ["request": entry.requestID ?? "", "log": logID.name, "seq": entry.seq])
             presence.onLoop { presence in
                 // Events are not decoded for it unless somebody types here.
-                guard presence.isTyping(anyOf: entry.participants, in: entry.roomID),
+                guard presence.isTyping(in: entry.roomID),
                     let userID = broadcast.endsTypingOf
                 else { return }
                 presence.endTyping(RoomMember(roomID: entry.roomID, userID: userID))

@@ -236,7 +236,7 @@ package actor LoopDelivery: LoopPart {
             let subscribers = audience.room(broadcast.roomID)
             guard !subscribers.isEmpty else { return }
             // An entry names those who may have its events. Whoever has left is in none that was committed afterwards.
-            let people = broadcast.people
+            let people = broadcast.people(for: subscribers.count)
             for subscriber in subscribers where people.contains(subscriber.caller.id) {
                 subscriber.socket.send(packet)
             }

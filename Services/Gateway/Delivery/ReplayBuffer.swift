@@ -24,7 +24,7 @@ struct ReplayBuffer {
         var entries: [Broadcast] = []
         var bytes = 0
         /// The indices of each person's entries: those of the participants, and of others whom events name.
-        var byPerson: [String: [Int]] = [:]
+        var byPerson: [String: [Int32]] = [:]
 
         /// If the entry deletes a message, removes the message's events, so that nobody who catches up gets its text.
         mutating func removeEvents(deletedBy deletion: Broadcast) {
@@ -39,9 +39,10 @@ struct ReplayBuffer {
         }
 
         mutating func append(_ broadcast: Broadcast) {
-            for id in broadcast.participants { byPerson[id, default: []].append(entries.count) }
-            for id in broadcast.namedPeople where byPerson[id]?.last != entries.count {
-                byPerson[id, default: []].append(entries.count)
+            let index = Int32(entries.count)
+            for id in broadcast.participants { byPerson[id, default: []].append(index) }
+            for id in broadcast.namedPeople where byPerson[id]?.last != index {
+                byPerson[id, default: []].append(index)
             }
             entries.append(broadcast)
             bytes += broadcast.entry.emissionsJSON.bytes.count
@@ -140,8 +141,9 @@ struct ReplayBuffer {
         guard digest == position.digest else { return .unknown }
         var found: [Broadcast] = []
         for generation in [log.old, log.young] {
-            for index in generation.byPerson[userID] ?? [] where generation.entries[index].position.seq > position.seq {
-                found.append(generation.entries[index])
+            for index in generation.byPerson[userID] ?? [] {
+                let entry = generation.entries[Int(index)]
+                if entry.position.seq > position.seq { found.append(entry) }
             }
         }
         return .found(found)

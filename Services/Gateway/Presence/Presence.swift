@@ -163,10 +163,8 @@ package actor Presence: LoopActor {
         if table.remove(entry, socketID: socketID) { publish(entry, isOn: false) }
     }
 
-    /// Returns true if one of these people types in the room on a socket of this gateway.
-    package func isTyping(anyOf userIDs: [String], in roomID: String) -> Bool {
-        userIDs.contains { table.isOwnedHere(Entry(kind: .typing, member: RoomMember(roomID: roomID, userID: $0))) }
-    }
+    /// Returns true if somebody types in the room on a socket of this gateway.
+    package func isTyping(in roomID: String) -> Bool { typingTimers.areRunning(in: roomID) }
 
     /// Ends a person's typing, because the message was sent. Every gateway finds that in the log, and ends
     /// the typing of its own sockets.

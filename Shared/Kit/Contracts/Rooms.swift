@@ -140,6 +140,8 @@ public struct Membership: Sendable, Equatable {
     /// True if nobody may write in the room any more.
     public let isClosed: Bool
     public let participants: [Participant]
+    /// The participants' ids: one list for all entries of the room's log.
+    public let userIDs: [String]
 
     public init(
         roomID: String, version: Int = 1, kind: RoomKind = .direct, isClosed: Bool = false, participants: [Participant]
@@ -149,9 +151,8 @@ public struct Membership: Sendable, Equatable {
         self.kind = kind
         self.isClosed = isClosed
         self.participants = participants
+        userIDs = participants.map(\.userID)
     }
-
-    public var userIDs: [String] { participants.map(\.userID) }
 
     public func participant(_ userID: String) -> Participant? { participants.first { $0.userID == userID } }
 

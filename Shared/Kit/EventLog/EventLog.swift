@@ -170,6 +170,7 @@ public struct EventLog: Sendable {
         since seq: Int, through end: Int = .max, ofRooms roomIDs: ArraySlice<String>? = nil, to userID: String? = nil,
         limit: Int, maxBytes: Int = .max, on connection: any Connection
     ) throws -> (entries: [LogEntry], isWhole: Bool) {
+        let lists = ParticipantLists()
         var entries: [LogEntry] = []
         var bytes = 0
         var last = keys.key(seq)
@@ -189,7 +190,7 @@ public struct EventLog: Sendable {
                 "SELECT \(Self.columns) FROM events WHERE seq > $1 AND seq <= $2 \(ofRooms) ORDER BY seq LIMIT $3",
                 binding: parameters
             ) { row in
-                found.append(Self.entry(row))
+                found.append(Self.entry(row, sharing: lists))
                 // A reader that is behind can wait. Without the yield, the kernel lets a long read keep its
                 // core for milliseconds while a message waits.
                 if found.count.isMultiple(of: Self.rowsInOneGo) { ThreadPriority.giveWay() }
@@ -214,11 +215,13 @@ public struct EventLog: Sendable {
 
     private static let columns = "seq, at, room_id, participants, emissions, request_id, digest"
 
-    private static func entry(_ row: Row) -> LogEntry {
-        LogEntry(
+    private static func entry(_ row: Row) -> LogEntry { entry(row, sharing: ParticipantLists()) }
+
+    private static func entry(_ row: Row, sharing lists: ParticipantLists) -> LogEntry {
+        let roomID = row.text(2)
+        return LogEntry(
             log: LogKeys.log(of: row.int(0)), seq: LogKeys.seq(of: row.int(0)), at: Timestamp(milliseconds: row.int(1)),
-            roomID: row.text(2),
-            participants: row.json(3).array?.compactMap(\.string) ?? [], emissionsJSON: row.json(4),
+            roomID: roomID, participants: lists.ids(in: row.json(3), ofRoom: roomID) ?? [], emissionsJSON: row.json(4),
             requestID: row.textOrNil(5), writtenDigest: row.intOrNil(6))
     }
 

@@ -10,6 +10,7 @@ public struct LogClient: Sendable {
     private let requestID: String
     private let owner: String
     private let faults: ReplyFaults?
+    let lists = ParticipantLists()
 
     /// - Parameters:
     ///   - requestID: the id of the requests, for log lines.
@@ -57,7 +58,7 @@ public struct LogClient: Sendable {
             }
             completion(
                 reader.read(reply) { payload throws(ServiceError) in
-                    guard let page = try LogPage(payload) else { throw malformed(subject, context) }
+                    guard let page = try LogPage(payload, sharing: lists) else { throw malformed(subject, context) }
                     if page.malformedCount > 0 {
                         let detail = "between \(query.since + 1) and \(page.through)"
                         faults?.note(.malformedEntry, detail, on: subject, context)

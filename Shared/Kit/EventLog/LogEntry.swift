@@ -138,21 +138,27 @@ extension LogEntry {
     }
 
     /// Parses the result of `json`; nil for anything else.
-    public convenience init?(_ json: JSONValue) {
+    public convenience init?(_ json: JSONValue) { self.init(json, sharing: ParticipantLists()) }
+
+    convenience init?(_ json: JSONValue, sharing lists: ParticipantLists) {
         guard let object = json.object, let log = object["log"].map(\.log) ?? 0,
             let seq = object["seq"]?.logNumber, let at = object["at"]?.logNumber,
-            let roomID = object["roomId"]?.string, let participants = object["participants"]?.list(of: \.string),
+            let roomID = object["roomId"]?.string, let list = object["participants"],
+            let participants = lists.ids(in: list, ofRoom: roomID),
             let emissions = object["emissions"], emissions.kind == .array
         else { return nil }
+        // The bytes of a long list are not kept with the emissions.
+        let isLong = list.bytes.count > ParticipantLists.shortBytes
         self.init(
             log: log, seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: participants,
-            emissionsJSON: emissions, requestID: object["request"]?.string, writtenDigest: object["digest"]?.int)
+            emissionsJSON: isLong ? emissions.detached : emissions, requestID: object["request"]?.string,
+            writtenDigest: object["digest"]?.int)
     }
 
     /// Returns a message's entry, which is the published object on a bus within the process; nil if the
     /// message has none.
-    static func read(_ message: BusMessage) -> LogEntry? {
-        message.payload as? LogEntry ?? LogEntry(message.data)
+    static func read(_ message: BusMessage, sharing lists: ParticipantLists) -> LogEntry? {
+        message.payload as? LogEntry ?? LogEntry(message.data, sharing: lists)
     }
 }
 

@@ -95,7 +95,7 @@ public actor LogFollower: LoopActor {
     public nonisolated func start() throws(BusError) {
         let subscription = try bus.subscribe(Subject.log(of: logID)) { [weak self] message in
             guard let self else { return }
-            guard let entry = LogEntry.read(message), entry.log == logID.number else {
+            guard let entry = LogEntry.read(message, sharing: client.lists), entry.log == logID.number else {
                 return client.noteMalformedEntry(of: logID)
             }
             take(entry)

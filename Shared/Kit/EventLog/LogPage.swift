@@ -127,12 +127,14 @@ public struct LogPage: Sendable {
     }
 
     /// Parses the result of `json`; nil for anything else.
-    public init?(_ json: JSONValue) {
+    public init?(_ json: JSONValue) { self.init(json, sharing: ParticipantLists()) }
+
+    private init?(_ json: JSONValue, sharing lists: ParticipantLists) {
         guard let object = json.object, let head = object["head"]?.object.flatMap(LogPosition.init),
             let oldest = object["oldest"]?.logNumber, let isKnown = object["isKnown"]?.bool,
             let through = object["through"]?.logNumber, let found = object["entries"]?.array
         else { return nil }
-        let entries = found.compactMap { LogEntry($0) }
+        let entries = found.compactMap { LogEntry($0, sharing: lists) }
         self.init(
             head: head, oldest: oldest, isKnown: isKnown, entries: entries, through: through,
             malformedCount: found.count - entries.count)
@@ -192,11 +194,11 @@ extension LogPage {
     /// Reads the reply of a log's owner; nil if it is not a page.
     ///
     /// - Throws: the owner's error.
-    init?(_ payload: any BusPayload) throws(ServiceError) {
+    init?(_ payload: any BusPayload, sharing lists: ParticipantLists) throws(ServiceError) {
         if let local = payload as? Payload {
             self = local.page
         } else {
-            self.init(try Reply(payload).data)
+            self.init(try Reply(payload).data, sharing: lists)
         }
     }
 }
