@@ -101,7 +101,8 @@ package final class RoomComposer: Sendable {
         _ bases: [JSONValue], for userID: String, _ catalog: Catalog, _ origin: RequestOrigin, unnamed: JSONValue,
         remembering remembered: Remembered
     ) async -> Composed {
-        let ids = bases.map { $0["id"]?.string ?? "" }
+        let bases = bases.map(\.object)
+        let ids = bases.map { $0?["id"]?.string ?? "" }
         let all = await shares(of: ids, for: userID, catalog.contributors, origin, remembering: remembered)
         // Read presence last: a room then includes the changes that clients were sent while services were asked.
         let presenceChanges = presence.changes.load(ordering: .acquiring)
@@ -164,18 +165,14 @@ package final class RoomComposer: Sendable {
     /// Returns participants with their presence, from the list as the rooms service knows it.
     package func participants(_ given: JSONValue, in roomID: String) async -> JSONValue {
         let present = await presence.present(in: [roomID])[roomID] ?? []
-        return JSONWriter.value {
-            $0.array(of: given.array?.compactMap(\.object) ?? []) {
-                ComposedRoom.write(participant: $1, present: present, to: &$0)
-            }
-        }
+        return ComposedRoom.participants(given.array ?? [], present: present)
     }
 
     /// Returns a room that was just created, and is the same for everyone in it: no service has values for
     /// it, and no one has opened it.
     package func newRoom(_ base: JSONValue) -> JSONValue? {
         let fields = RoomFields(directory.catalog.contributors.flatMap(\.contribution.fields))
-        return ComposedRoom(base: base, fields, values: fields.zeros, present: [], unnamed: .null)?.json
+        return ComposedRoom(base: base.object, fields, values: fields.zeros, present: [], unnamed: .null)?.json
     }
 
     /// Returns the values of all services' fields in a room, in the order of the fields.

@@ -47,7 +47,7 @@ struct ComposedRoomTests {
         ]
         return try #require(
             ComposedRoom(
-                base: base, RoomFields(contributed.map(\.0)), values: contributed.map(\.1), present: present,
+                base: base.object, RoomFields(contributed.map(\.0)), values: contributed.map(\.1), present: present,
                 unnamed: unnamed))
     }
 
@@ -117,7 +117,7 @@ struct ComposedRoomTests {
         arguments: ["1", "{}", #"{"id":"r"}"#, #"{"id":"r","createdAt":1,"updatedAt":1}"#])
     func noRoom(text: String) throws {
         let base = try JSONValue(parsing: text)
-        #expect(ComposedRoom(base: base, RoomFields([]), values: [], present: [], unnamed: .null) == nil)
+        #expect(ComposedRoom(base: base.object, RoomFields([]), values: [], present: [], unnamed: .null) == nil)
     }
 
     @Test("lists are sorted by activity, messages or content; equal rooms, newest first")
@@ -150,6 +150,25 @@ struct ComposedRoomTests {
         #expect(throws: ServiceError.unavailable("This order of rooms")) { try RoomSort("messages", in: partial) }
     }
 
+    @Test("participants are as the rooms service knows them, with the time as text, their presence, and a role")
+    func participants() throws {
+        let people = try [
+            #"{"userId":"ada","firstName":"A\"a","joinedAt":1000,"role":"owner"}"#,
+            #"{"joinedAt":2000,"userId":"bob"}"#,
+        ].map { try JSONValue(parsing: $0) }
+        let withRoles = ComposedRoom.participants([people[0]], present: ["ada"])
+        #expect(
+            withRoles.text
+                == #"[{"userId":"ada","firstName":"A\"a","joinedAt":"1970-01-01T00:00:01Z","role":"owner","isPresent":true}]"#
+        )
+        let older = ComposedRoom.participants([.null, people[1]], haveRoles: false, present: ["ada"])
+        #expect(
+            older.text == #"[{"joinedAt":"1970-01-01T00:00:02Z","userId":"bob","role":"member","isPresent":false}]"#)
+        #expect(ComposedRoom.participants([], present: []) == .emptyArray)
+        let both = ComposedRoom.participants(people, present: [])
+        #expect(both.array?.map { $0["userId"]?.string } == ["ada", "bob"])
+    }
+
     @Test("people are listed with the shared rooms, by activity, without the viewer and strangers")
     func grouped() throws {
         func person(_ id: String) -> JSONValue { JSONWriter.object { $0.member("id", id) } }
@@ -166,8 +185,9 @@ struct ComposedRoomTests {
     private static func shared(_ id: String, with other: String, updatedAt: Int) throws -> ComposedRoom {
         let base = try JSONValue(
             parsing: """
-                {"id":"\(id)","createdAt":1,"updatedAt":\(updatedAt),"participants":[{"userId":"ada"},{"userId":"\(other)"}]}
+                {"id":"\(id)","createdAt":1,"updatedAt":\(updatedAt),"participants":[
+                {"userId":"ada","joinedAt":1},{"userId":"\(other)","joinedAt":1}]}
                 """)
-        return try #require(ComposedRoom(base: base, RoomFields([]), values: [], present: [], unnamed: .null))
+        return try #require(ComposedRoom(base: base.object, RoomFields([]), values: [], present: [], unnamed: .null))
     }
 }

@@ -110,7 +110,7 @@ struct RoomListCacheTests {
                 json.member("participants", array: { _ in })
             }
             return try #require(
-                ComposedRoom(base: base, RoomFields([]), values: [], present: [], unnamed: .null))
+                ComposedRoom(base: base.object, RoomFields([]), values: [], present: [], unnamed: .null))
         }
         let ticket = cache.begin("ada")
         cache.put(list(of: composed), key(), ticket)
