@@ -93,6 +93,11 @@ actor Bench {
                 program: try program("start"), messages: options.messages(in: .start), loop: loop)
             return [try await start.measure()]
         case .growth: return try await growth()
+        case .groups:
+            let process = try Self.given(options.serverProcess, "groups", "--server-pid")
+            return try await Groups(
+                fixture: fixture, server: ServerProcesses(startedBy: process), dataFolder: options.syncFolder
+            ).measure()
         case .client: return try await ClientStores().measure()
         case .minute:
             let minute = try await ClientMinute(

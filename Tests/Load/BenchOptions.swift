@@ -20,6 +20,7 @@ struct BenchOptions {
         case start
         case connect
         case growth
+        case groups
         case client
         case minute
     }
@@ -80,7 +81,7 @@ struct BenchOptions {
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
           --only LIST       of my-rooms, send, throughput, sqlite, postgres, return, push, fanout, joined, bus, start, connect,
-                            growth, client, minute (a short form of the quick ones)
+                            growth, groups, client, minute (a short form of the quick ones)
           --rooms N         the caller's rooms in my-rooms (200) and minute (500)
           --sends N         messages sent one after the other in send (2000; 500 in the short form)
           --senders N       sockets in throughput, two in a room (16)
@@ -96,7 +97,8 @@ struct BenchOptions {
           --floor URL       the address of bench-floor, http://HOST:PORT, for fanout, joined and growth
           --bus URL         the address of parlor-bus, in the same form, for bus
           --nats URL        the address of nats-server, in the same form, for bus (none)
-          --server-pid N    the server's process, to see its memory in fanout
+          --server-pid N    the server's process, to see its memory in fanout, and its
+                            processor time in groups
           --floor-pid N     the floor's, to see its processor time in growth
           --seconds N       how long each measurement of a rate takes (5; 1 in the short form; 60 in minute)
           --fsync-dir DIR   a folder on the data folder's disk, to measure fdatasync (send, throughput) and SQLite in
