@@ -18,12 +18,13 @@ extension RequestDescription {
 extension Rooms {
     fileprivate static let wantedRoom = Fields(.id("roomId", orThrow: .roomNotFound))
 
-    /// Returns a room to its participants.
+    /// Returns a room to its participants; with `isListed`, which gateways add, as a list shows it.
     static func getRoom(_ request: Request, on connection: any Connection) throws -> Reply {
         let caller = try request.caller
         let room = try room(try wantedRoom.read(request.fields), on: connection)
         guard room.membership.participant(caller.id) != nil else { throw ServiceError.roomNotFound }
-        return Reply(.ok, room.json)
+        let isListed = request.fields["isListed"]?.bool ?? false
+        return Reply(.ok, isListed ? room.json(listedFor: caller.id) : room.json)
     }
 
     /// Lists the caller's rooms, the newest first: `{cursor?}` → the rooms. There is a `page` only if they do

@@ -126,12 +126,19 @@ package final class RoomComposer: Sendable {
     }
 
     /// Returns a room as the rooms service knows it, if the context's caller may see it.
-    package func base(of roomID: String, _ context: BusContext) async throws(ServiceError) -> JSONValue {
-        let data = JSONWriter.object { $0.member("roomId", roomID) }
+    ///
+    /// - Parameter isListed: true for only the people whom a list shows.
+    package func base(
+        of roomID: String, isListed: Bool = false, _ context: BusContext
+    ) async throws(ServiceError) -> JSONValue {
+        let data = JSONWriter.object {
+            $0.member("roomId", roomID)
+            if isListed { $0.member("isListed", true) }
+        }
         return try await bus.ask(Subject.room, data, context, of: "Rooms", faults: faults).data
     }
 
-    /// Returns several rooms as the rooms service knows them.
+    /// Returns several rooms as the rooms service knows them, with the people whom a list shows.
     ///
     /// - Throws: the error of the first that fails.
     package func bases(of roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> [JSONValue] {
@@ -146,7 +153,7 @@ package final class RoomComposer: Sendable {
 
     private func result(of roomID: String, _ context: BusContext) async -> Result<JSONValue, ServiceError> {
         do throws(ServiceError) {
-            return .success(try await base(of: roomID, context))
+            return .success(try await base(of: roomID, isListed: true, context))
         } catch {
             return .failure(error)
         }

@@ -223,3 +223,17 @@ async def test_a_plugin_that_was_down_does_its_part_of_a_removal_when_it_is_up_a
             assert verified.returncode == 0 and "all counts are right" in verified.stdout, verified.stdout
     finally:
         cluster.stop()
+
+
+async def test_a_list_in_which_one_group_has_changed_shows_ten_of_its_people_and_the_viewer(start):
+    async with World(start("one")) as world:
+        people, room = await group(world, *(f"p{number}" for number in range(12)))
+        last = people[-1]
+
+        async def shown() -> list:
+            return [person["userId"] for person in (await last.get("/api/rooms/my-rooms"))[0]["participants"]]
+
+        expected = [person.id for person in (*people[:10], last)]
+        assert await shown() == expected
+        await people[0].send(room, "hello")
+        assert await shown() == expected

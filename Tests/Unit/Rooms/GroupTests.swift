@@ -251,6 +251,11 @@ struct GroupTests {
                 #expect(listed["participants"]?.array?.map { $0["userId"]?.string } == shown.map(\.id))
                 #expect(listed["participantCount"]?.int == count)
                 #expect(listed["displayName"]?.string == name)
+                let alone = try await harness.ask("rooms.get", by: caller) {
+                    $0.member("roomId", room)
+                    $0.member("isListed", true)
+                }
+                #expect(alone.data == listed)
                 let names = try await harness.ask("rooms.names") { $0.member("roomIds", [room]) }
                 #expect(names.data["names"]?.array?.first?.string == name)
                 let counts = try await harness.context.database.read {
