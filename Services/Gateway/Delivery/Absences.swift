@@ -17,9 +17,9 @@ package struct Absences {
     private var versions = RecentTable<Key, Int>(maxCount: maxCount)
     /// The version of each room's last complete change.
     private var completed = RecentTable<String, Int>(maxCount: maxCount)
-    /// The position of the last entry of Rooms' log that changed each person's rooms; `Int.max` while it is still to come.
+    /// The position of the last entry of Rooms' log with which each person came to a room, or left one before the start.
     private var changes = RecentTable<String, Int>(maxCount: maxCount)
-    /// The position before which any person's rooms may have changed.
+    /// The position before which any person may have come or left.
     private var floor = Int.max
     /// The position of the last noted entry.
     private var last = 0
@@ -36,7 +36,9 @@ package struct Absences {
         versions.isEmpty || recordVersion >= versions[Key(userID: userID, roomID: roomID)] ?? 0
     }
 
-    /// Returns true if a person's rooms may have changed after a cursor: the entries in memory are then of other rooms.
+    /// Returns true if a person may have come to a room after a cursor: what was written there before that is missing among
+    /// the entries in memory, which name those who were there. Entries of a room that the person has left, or is coming to,
+    /// are there, and `has` says so.
     func haveRoomsChanged(of userID: String, since cursor: SyncCursor) -> Bool {
         // A gateway that does not follow Rooms' log yet has nothing in memory.
         guard let seq = cursor.logs[Self.roomsLog]?.position.seq else { return isUncertain }
@@ -73,9 +75,7 @@ package struct Absences {
     mutating func note(_ change: PeopleChange) -> Bool {
         guard change.version > completed[change.roomID] ?? 0 else { return false }
         for userID in change.left.map(\.userID) + change.joined {
-            let key = Key(userID: userID, roomID: change.roomID)
-            versions[key] = max(versions[key] ?? 0, change.version)
-            setChange(.max, of: userID)
+            setVersion(change.version, of: Key(userID: userID, roomID: change.roomID))
         }
         return true
     }
@@ -92,21 +92,22 @@ package struct Absences {
         for userID in change.joined {
             let key = Key(userID: userID, roomID: roomID)
             if versions[key] ?? .max <= change.version { versions[key] = nil }
-            setChange(seq, of: userID)
+            if changes.set(seq, for: userID) { forgetEarlier() }
         }
         return change.left.filter { userID in
             let key = Key(userID: userID, roomID: roomID)
-            setChange(seq, of: userID)
             guard versions[key] ?? 0 <= change.version else { return false }
-            versions[key] = change.version
+            setVersion(change.version, of: key)
             return true
         }
     }
 
-    private mutating func setChange(_ seq: Int, of userID: String) {
-        // Whoever is forgotten counts as changed.
-        if changes.set(seq, for: userID) { floor = max(floor == .max ? 0 : floor, last) }
+    private mutating func setVersion(_ version: Int, of key: Key) {
+        if versions.set(max(versions[key] ?? 0, version), for: key) { forgetEarlier() }
     }
+
+    /// Notes that people were forgotten: any person may have come or left until now.
+    private mutating func forgetEarlier() { floor = max(floor == .max ? 0 : floor, last) }
 }
 
 /// A table that forgets its earliest values, many at once.

@@ -190,7 +190,6 @@ package struct Recovery: Sendable {
         since cursor: SyncCursor, by subscriber: Subscriber, _ scope: Replay.Scope, on delivery: isolated LoopDelivery
     ) -> [OutgoingPacket]? {
         let userID = subscriber.caller.id
-        // What is in memory is of the rooms that the person had then.
         let usesMemory = !delivery.absences.haveRoomsChanged(of: userID, since: cursor)
         guard
             var replay = Replay(
@@ -204,9 +203,10 @@ package struct Recovery: Sendable {
                 else { return nil }
                 replay.supply(logID, entries, through: through)
             case .page(let page):
-                let packets = page.events.compactMap(\.item.packet)
+                let visible = page.events.filter { !delivery.absences.has(userID, in: $0.roomID) }
+                let packets = visible.compactMap(\.item.packet)
                 // Events without a packet have to be composed first.
-                guard !page.isMore, packets.count == page.events.count else { return nil }
+                guard !page.isMore, packets.count == visible.count else { return nil }
                 return packets.isEmpty || subscriber.socket.unsentCost <= maxBacklog ? packets : nil
             }
         }
@@ -242,7 +242,7 @@ package struct Recovery: Sendable {
 
     /// Where the entries of a round come from.
     private struct Source {
-        /// False if the person's rooms have changed: the entries in memory are then of other rooms.
+        /// False if the person has come to a room: the entries in memory are then not all.
         let usesMemory: Bool
         /// The rooms whose entries are requested. They are found once, when the end positions are known.
         var rooms: [String]?

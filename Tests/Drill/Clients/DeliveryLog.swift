@@ -96,11 +96,14 @@ struct DeliveryVerdict: Sendable, Equatable {
     }
 
     /// After a gap, an event that was emitted more than once may be any of its emissions. The event
-    /// after it decides.
+    /// after it decides; if there is none, it is the last one.
     private static func index(
         of candidates: [Int], before following: DeliveryLog.Item?, _ isAfterGap: Bool, _ log: [EventKey]
     ) -> Int? {
-        guard isAfterGap, candidates.count > 1, case .event(let next) = following else { return candidates.first }
+        guard isAfterGap, candidates.count > 1, let following else {
+            return isAfterGap ? candidates.last : candidates.first
+        }
+        guard case .event(let next) = following else { return candidates.first }
         return candidates.first { $0 + 1 < log.count && log[$0 + 1] == next } ?? candidates.first
     }
 }

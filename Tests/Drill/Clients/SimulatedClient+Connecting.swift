@@ -42,6 +42,7 @@ extension SimulatedClient {
         log.connects += 1
         client.onEvent = { [weak self] name, data in self?.assumeIsolated { $0.receive(name, data) } }
         await openRooms(on: client)
+        if mustLoadGroups { loadGroups() }
         guard client.failure == nil else { return }
         hasOpenedRooms = true
         await withCheckedContinuation { ended = $0 }
@@ -128,6 +129,7 @@ extension SimulatedClient {
                     let now = Set(listed.filter { $0["kind"]?.string == "group" }.compactMap { $0["id"]?.string })
                     for roomID in log.groups.subtracting(now) { leave(roomID) }
                     for roomID in now { enter(roomID) }
+                    mustLoadGroups = false
                     break
                 }
                 await loop.pause(.milliseconds(200))

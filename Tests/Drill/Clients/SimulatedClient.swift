@@ -24,6 +24,8 @@ actor SimulatedClient {
     var hasOpenedRooms = false
     /// Rises with each change of the client's groups.
     var changesOfGroups = 0
+    /// True if events of groups that it has come to may be missing.
+    var mustLoadGroups = false
     /// The groups that are being joined or loaded.
     var joins = 0
     var cursor: String?
@@ -79,7 +81,7 @@ actor SimulatedClient {
     }
 
     /// Whether all its rooms are joined.
-    var isSettled: Bool { hasOpenedRooms && joins == 0 }
+    var isSettled: Bool { hasOpenedRooms && joins == 0 && !mustLoadGroups }
 
     var isBusy: Bool { !isSettled || busyLanes > 0 }
 
@@ -164,7 +166,8 @@ actor SimulatedClient {
             // Nothing was replayed: the events received before stay, and a gap follows.
             if let receivedBefore { log.received = receivedBefore }
             log.reloads += 1
-            for roomID in rooms + log.groups { log.noteGap(in: roomID) }
+            for roomID in log.groups.union(log.received.chats.keys).union(rooms) { log.noteGap(in: roomID) }
+            mustLoadGroups = true
             loadGroups()
         }
         receivedBefore = nil

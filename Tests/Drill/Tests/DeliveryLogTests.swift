@@ -82,5 +82,6 @@ struct HearingTests {
         #expect(verdict([1, 0], of: [1, 2]) == expected(1))
         #expect(verdict([1, 0, 1, 2], of: [1, 2]) == expected(2, doubled: 1))
         #expect(verdict([1, 0, 7, 4], of: [1, 7, 2, 3, 7, 4]) == expected(3))
+        #expect(verdict([1, 0, 7], of: [1, 7, 2, 3, 7]) == expected(2))
     }
 }
