@@ -21,7 +21,8 @@ public struct AccountsService: Service {
         Openness.registration,
     ]
     public static let migrations = AccountsSchema.migrations
-    public static let peer = BusPeer.service(name, requests: [Subject.roommates])
+    // Accounts of 0.2, which may be on the same bus, requests partners.
+    public static let peer = BusPeer.service(name, requests: [Subject.partners, Subject.roommates])
     public static let log: LogContents = .endedSessions
     public static let limits = RateLimit.ofAccounts
 

@@ -106,6 +106,7 @@ public final class RoomsService: Service {
             },
             { try Rooms.findMembership($0, on: $1) })
         requests.onRead(.names) { try Rooms.listNames($0, on: $1) }
+        requests.onRead(.partners) { try Rooms.listPartners($0, on: $1) }
         requests.onRead(.roommates) { try Rooms.findRoommates($0, on: $1) }
         requests.on(.shared) { try await rooms.listSharedRooms($0) }
         requests.onSnapshot(.snapshot, of: rooms.database) { try Rooms.snapshot(after: $0, limit: $1, on: $2) }
@@ -152,6 +153,7 @@ extension Endpoint {
     fileprivate static let ids = Endpoint(Subject.roomIDs)
     fileprivate static let membership = Endpoint(Subject.membership)
     fileprivate static let names = Endpoint(Subject.roomNames)
+    fileprivate static let partners = Endpoint(Subject.partners)
     fileprivate static let roommates = Endpoint(Subject.roommates)
     fileprivate static let shared = Endpoint(Subject.sharedRooms)
     fileprivate static let snapshot = Endpoint(Subject.snapshot(of: RoomsService.logID))

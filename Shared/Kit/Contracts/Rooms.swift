@@ -14,6 +14,8 @@ extension Subject {
     public static let roomsProbe = "rooms.probe"
     /// The changes of rooms' people that are not complete: `PeopleChange`s in pages, for a gateway that may have missed some.
     public static let pendingChanges = "rooms.pending"
+    /// The ids of the people who share a room with a person, in pages. Only Accounts of 0.2 requests it.
+    public static let partners = "rooms.partners"
     /// Those of some people who share a room with a person: `{userId, among}`.
     public static let roommates = "rooms.roommates"
     /// The rooms that two people share, in pages.
