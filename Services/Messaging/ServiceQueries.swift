@@ -7,8 +7,7 @@ import ParlorWorkers
 
 /// Answers to other services.
 extension Messaging {
-    /// Returns whether anyone but the person has ever written in one of these rooms, for other services:
-    /// `{userId, roomIds}` → `{isAnswered}`.
+    /// Returns whether a person has ever written in one of these rooms, for other services: `{by, roomIds}` → `{isAnswered}`.
     static func findAnswer(_ request: Request, on connection: any Connection) throws -> Reply {
         let userID = try request.fields.string("by")
         let roomIDs = try request.fields.strings("roomIds", count: 0 ... .max)

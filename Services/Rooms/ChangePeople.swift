@@ -139,10 +139,9 @@ struct Groups: Sendable {
 
     private func reply(to request: Request, after stored: PendingChange?, in roomID: String) async throws -> Reply {
         if let change = stored {
-            guard try await changes.settle(change, by: request.deadline - margin) else {
-                try await takeBack(change)
-                throw ServiceError.unavailable("A part of this service")
-            }
+            let isSettled = try await changes.settle(change, by: request.deadline - margin)
+            // It may have become complete since.
+            if !isSettled, try await takeBack(change) { throw ServiceError.unavailable("A part of this service") }
         }
         let callerID = try request.caller.id
         return try await database.read { connection in
@@ -153,17 +152,22 @@ struct Groups: Sendable {
     }
 
     /// Takes back what a pending change has added.
-    private func takeBack(_ change: PendingChange) async throws {
-        try await database.write { connection in
+    ///
+    /// - Returns: false if the change is complete.
+    private func takeBack(_ change: PendingChange) async throws -> Bool {
+        let pending = try await database.write { connection -> PendingChange? in
             let store = PendingChangesStore(connection)
-            guard var pending = try store.pending(in: change.roomID), let added = change.acts.last?.version else {
-                return
-            }
+            guard var pending = try store.pending(in: change.roomID), pending.has(change),
+                let added = change.acts.last?.version
+            else { return nil }
             let going = pending.takeBack(added)
-            guard !going.isEmpty else { return }
+            guard !going.isEmpty else { return pending }
             try store.set(.leaving, of: going, in: change.roomID)
             try store.put(pending)
+            return pending
         }
+        if let pending { changes.supersede(pending) }
+        return pending != nil
     }
 
     /// Returns the position of the newest entry. The change of this request is at it, or before.

@@ -12,12 +12,13 @@ struct Confirmation: Sendable {
     let gateways: HeardGateways
     /// The services that always have to confirm. Another keeper that has been down for `patience` stops nobody.
     let required: Set<String>
+    let log: Logger
     /// The interval between attempts, which do not wait for each other's replies: each may reach another instance.
     var interval: Duration = .milliseconds(100)
     /// The number of attempts after which the interval is ten times as long: many changes may wait for a service that is down.
     private static let frequentAttempts = 50
     var patience: Duration = .seconds(10)
-    private let down = DownKeepers()
+    private let gone = GoneKeepers()
 
     /// The time after which an attempt counts as lost.
     private static let timeout: Duration = .seconds(3)
@@ -67,11 +68,14 @@ struct Confirmation: Sendable {
     ) async throws -> Bool {
         let isRequired = required.contains(keeper.name)
         for next in keeper.missed + [change] {
+            let began = ContinuousClock.now
             let fence = try await confirm(Self.data(next), Subject.fence(of: keeper.name), while: isCurrent) {
-                guard !isRequired, let gone = $0 else { return false }
-                return gone >= patience || down.has(keeper.name)
+                silence in
+                if isRequired { return false }
+                if gone.wasForgotten(keeper.name, since: began) { return true }
+                return silence.map { $0 >= patience || gone.isDown(keeper.name) } ?? false
             }
-            down.note(keeper.name, isDown: fence == nil)
+            gone.note(keeper.name, isDown: fence == nil)
             guard let fence else { return false }
             if next == change, fence > change.version, isCurrent() { throw FenceIsHigher(fence: fence) }
         }
@@ -85,9 +89,15 @@ struct Confirmation: Sendable {
         let context = BusContext(requestID: "people", timeout: Self.timeout, isRepeatable: true)
         let reply = try? await bus.ask(Subject.fence(of: keeper), Self.data(change), context, of: keeper)
         guard reply != nil else { return false }  // whatever has failed, it is sent again
-        down.note(keeper, isDown: false)
+        gone.note(keeper, isDown: false)
         return true
     }
+
+    /// Ends the wait for a keeper that an operator has removed.
+    func forget(_ keeper: String) { gone.forget(keeper) }
+
+    /// Waits again for keepers that have missed nothing any more, as another instance has delivered it.
+    func keepDown(only keepers: [String]) { gone.keepDown(only: Set(keepers)) }
 
     private static func data(_ change: PeopleChange) -> JSONValue {
         JSONWriter.object { $0.member("change", change.json) }
@@ -137,7 +147,8 @@ struct Confirmation: Sendable {
         _ data: JSONValue, _ subject: String, while isCurrent: @Sendable () -> Bool,
         unless isGone: @Sendable (Duration?) -> Bool
     ) async throws -> Int? {
-        let (events, continuation) = AsyncStream.makeStream(of: Event.self)
+        // One event for each attempt, and one for each reply.
+        let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .unbounded)
         var goneSince: ContinuousClock.Instant?
         var attempts = 1
         send(data, subject, nextAfter: interval, continuation)
@@ -150,6 +161,9 @@ struct Confirmation: Sendable {
                 if isGone(goneSince.map { ContinuousClock.now - $0 }) { return nil }
                 guard isCurrent() else { throw Superseded() }
                 attempts += 1
+                if attempts == Self.frequentAttempts {
+                    log.warning("a change of people is not confirmed yet", ["subject": subject])
+                }
                 let pause = attempts > Self.frequentAttempts ? interval * 10 : interval
                 send(data, subject, nextAfter: pause, continuation)
             }
@@ -177,15 +191,25 @@ struct Confirmation: Sendable {
     }
 }
 
-/// The keepers without which a change was confirmed, until they reply again: the next change does not wait for them.
-private final class DownKeepers: Sendable {
-    private let names = Mutex<Set<String>>([])
+/// The keepers that changes do not wait for: those without which a change was confirmed, until they reply again, and those
+/// that an operator has removed.
+private final class GoneKeepers: Sendable {
+    private let down = Mutex<Set<String>>([])
+    private let forgotten = Mutex<[String: ContinuousClock.Instant]>([:])
 
-    func has(_ name: String) -> Bool { names.withLock { $0.contains(name) } }
+    func isDown(_ name: String) -> Bool { down.withLock { $0.contains(name) } }
 
     func note(_ name: String, isDown: Bool) {
-        names.withLock { _ = isDown ? $0.insert(name).inserted : $0.remove(name) != nil }
+        down.withLock { _ = isDown ? $0.insert(name).inserted : $0.remove(name) != nil }
     }
+
+    func keepDown(only names: Set<String>) { down.withLock { $0.formIntersection(names) } }
+
+    func wasForgotten(_ name: String, since time: ContinuousClock.Instant) -> Bool {
+        forgotten.withLock { $0[name] }.map { $0 >= time } ?? false
+    }
+
+    func forget(_ name: String) { forgotten.withLock { $0[name] = .now } }
 }
 
 /// The gateways that send heartbeats.
@@ -241,7 +265,7 @@ final class HeardGateways: Sendable {
     ///
     /// - Returns: true once it has come back; false if it does not within a second.
     private func isUpToDate() async -> Bool {
-        let (results, continuation) = AsyncStream.makeStream(of: Bool.self)
+        let (results, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
         let number = probes.withLock { probes in
             probes.last += 1
             probes.waiting[probes.last] = continuation

@@ -24,7 +24,8 @@ final class Keepers: Sendable {
 
     /// Deletes a name, because an operator has removed the service.
     func forget(_ name: String, in database: any Database) async throws {
-        known.withLock { _ = $0.remove(name) }
         try await database.write { try PendingChangesStore($0).removeKeeper(name) }
+        // Afterwards, as a request may have noted it meanwhile.
+        known.withLock { _ = $0.remove(name) }
     }
 }

@@ -6,7 +6,7 @@ import ParlorStorage
 /// room's in their order, before a newer one (`Confirmation`), and before a record of the room. One that comes again changes
 /// nothing.
 struct MissedChanges: Sendable {
-    private static let deliveriesInOneGo = 100
+    private static let roomsInOneGo = 100
 
     let database: any Database
     let confirmation: Confirmation
@@ -25,17 +25,28 @@ struct MissedChanges: Sendable {
     /// Delivers all that keepers which are up again have missed.
     func deliverAll() async throws {
         let keepers = try await database.read { try PendingChangesStore($0).keepersWithMissed() }
+        confirmation.keepDown(only: keepers)
         try await withThrowingDiscardingTaskGroup { group in
             for keeper in keepers { group.addTask { try await deliverAll(to: keeper) } }
         }
     }
 
+    /// Delivers room by room: a keeper that fails in one gets what it has missed in the others. One that confirms nothing in
+    /// many rooms is down.
     private func deliverAll(to keeper: String) async throws {
+        var last = ""
         while !Task.isCancelled {
-            let missed = try await database.read { connection in
-                try PendingChangesStore(connection).missed(by: keeper, limit: Self.deliveriesInOneGo)
+            let roomIDs = try await database.read { [last] connection in
+                try PendingChangesStore(connection).roomsMissed(by: keeper, after: last, limit: Self.roomsInOneGo)
             }
-            guard !missed.isEmpty, try await deliver(missed, to: keeper) else { return }
+            guard let end = roomIDs.last else { return }
+            last = end
+            let rooms = try await database.read { connection in
+                try roomIDs.map { try PendingChangesStore(connection).missed(by: keeper, in: $0) }
+            }
+            var isUp = false
+            for missed in rooms where try await deliver(missed, to: keeper) { isUp = true }
+            guard isUp else { return }
         }
     }
 

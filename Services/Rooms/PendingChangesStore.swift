@@ -49,9 +49,10 @@ struct PendingChangesStore {
         try countPeople(of: change.roomID)
     }
 
-    /// Raises the version of a pending change above a keeper's fence.
-    func raise(_ roomID: String, above fence: Int) throws {
-        guard var change = try pending(in: roomID), change.version <= fence else { return }
+    /// Raises the version of a pending change above a keeper's fence, unless another change has joined it.
+    func raise(_ change: PendingChange, above fence: Int) throws {
+        guard change.version <= fence, try pending(in: change.roomID)?.version == change.version else { return }
+        var change = change
         change.version = fence + 1
         try put(change)
     }
@@ -156,8 +157,9 @@ struct PendingChangesStore {
 
     // MARK: Changes that keepers have missed
 
-    /// Notes which keepers have missed a change. The others have confirmed it, and what they had missed in the room before.
-    func setMissed(_ change: PeopleChange, by keepers: [String]) throws {
+    /// Notes which keepers have missed a change. The others have confirmed it, and what they had missed in the room before:
+    /// that is deleted.
+    func settleMissed(_ change: PeopleChange, by keepers: [String]) throws {
         let keepers = SQLValue.list(keepers)
         try connection.execute(
             "DELETE FROM missed_changes WHERE room_id = $1 AND keeper NOT IN (SELECT value FROM json_each($2))",
@@ -181,11 +183,13 @@ struct PendingChangesStore {
         ) { PeopleChange($0.json(0)) }.compactMap(\.self)
     }
 
-    /// Returns the first changes that a keeper has missed, each room's in order.
-    func missed(by keeper: String, limit: Int) throws -> [PeopleChange] {
+    /// Returns the rooms after another one in which a keeper has missed changes, in order.
+    func roomsMissed(by keeper: String, after roomID: String, limit: Int) throws -> [String] {
         try connection.all(
-            "SELECT change FROM missed_changes WHERE keeper = $1 ORDER BY room_id, version LIMIT $2", keeper, limit
-        ) { PeopleChange($0.json(0)) }.compactMap(\.self)
+            """
+            SELECT DISTINCT room_id FROM missed_changes WHERE keeper = $1 AND room_id > $2 ORDER BY room_id LIMIT $3
+            """, keeper, roomID, limit
+        ) { $0.text(0) }
     }
 
     func removeMissed(_ change: PeopleChange, by keeper: String) throws {

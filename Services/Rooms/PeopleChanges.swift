@@ -52,7 +52,7 @@ final class PeopleChanges: Sendable {
                     do {
                         try await body()
                     } catch {
-                        log.warning("pending changes of people cannot be read", ["error": "\(error)"])
+                        log.warning("the look for changes of people failed", ["error": "\(error)"])
                     }
                     try? await Task.sleep(for: Self.lookInterval)  // cancelled: the loop ends
                 }
@@ -79,7 +79,7 @@ final class PeopleChanges: Sendable {
     /// - Returns: false if it is not by the deadline, or if the service stops. It is completed all the same, later.
     func settle(_ change: PendingChange, by deadline: ContinuousClock.Instant) async throws -> Bool {
         while true {
-            state.withLock { $0.versions[change.roomID] = max($0.versions[change.roomID] ?? 0, change.version) }
+            note(change)
             guard let task = complete(change.roomID) else { return false }
             guard await Self.ends(task, by: deadline) else { return false }
             // The task may have ended just before the change was stored.
@@ -91,7 +91,7 @@ final class PeopleChanges: Sendable {
 
     /// Waits for a task, which goes on if the deadline comes first.
     private static func ends(_ task: Task<Void, Never>, by deadline: ContinuousClock.Instant) async -> Bool {
-        let (results, continuation) = AsyncStream.makeStream(of: Bool.self)
+        let (results, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
         let waiting = Task {
             await task.value
             continuation.yield(true)
@@ -109,6 +109,16 @@ final class PeopleChanges: Sendable {
     }
 
     // MARK: Completing
+
+    /// Notes that a pending change has another version. The earlier one is not confirmed any more.
+    func supersede(_ change: PendingChange) {
+        note(change)
+        _ = complete(change.roomID)
+    }
+
+    private func note(_ change: PendingChange) {
+        state.withLock { $0.versions[change.roomID] = max($0.versions[change.roomID] ?? 0, change.version) }
+    }
 
     /// - Returns: nil if the service stops.
     private func complete(_ roomID: String) -> Task<Void, Never>? {
@@ -164,7 +174,7 @@ final class PeopleChanges: Sendable {
             }
         } catch let higher as Confirmation.FenceIsHigher {
             // This database was restored from before the room's last changes.
-            try await database.write { try PendingChangesStore($0).raise(roomID, above: higher.fence) }
+            try await database.write { try PendingChangesStore($0).raise(found.change, above: higher.fence) }
             return true
         }
         // Another change has joined it.
@@ -186,7 +196,7 @@ final class PeopleChanges: Sendable {
         try store.settlePeople(of: change.roomID)
         try store.remove(change)
         let found = try rooms.room(change.roomID)
-        try store.setMissed(change.change(isLast: found == nil), by: down)
+        try store.settleMissed(change.change(isLast: found == nil), by: down)
         guard var room = found else {
             try store.deleteRoom(change.roomID)
             try EventLog.append(

@@ -17,7 +17,8 @@ public final class RoomsService: Service {
         name, requests: [Subject.people, Subject.answered, Subject.fence(of: "*"), Subject.gatewayFence(of: "*")],
         publishes: [Subject.discover],
         subscribes: [
-            Subject.gatewayAlive, Subject.forgetService, Subject.roomsProbe, Subject.announcements,
+            Subject.gatewayAlive, Subject.forgetService, Subject.forgettingReports, Subject.roomsProbe,
+            Subject.announcements,
         ])
     public static let log: LogContents = [.clientEvents, .roomChanges]
     public static let limits = RateLimit.ofRooms
@@ -31,7 +32,8 @@ public final class RoomsService: Service {
     private let older: OlderPrograms
     private let bus: any MessageBus
     private let log: Logger
-    private let forgetting = Mutex<BusSubscription?>(nil)
+    private let confirmation: Confirmation
+    private let forgetting = Mutex<[BusSubscription]>([])
 
     public convenience init(_ context: ServiceContext) throws {
         self.init(context, gateways: HeardGateways(GatewayMembership(context.bus), context.bus))
@@ -48,8 +50,8 @@ public final class RoomsService: Service {
             answers: AnswerDirectory(bus: context.bus), quota: RoomQuota(context.configuration), clock: context.clock,
             ids: context.ids)
         let required = Set(context.configuration[.requiredServices])
-        let confirmation = Confirmation(
-            bus: context.bus, gateways: gateways, required: required, patience: patience)
+        confirmation = Confirmation(
+            bus: context.bus, gateways: gateways, required: required, log: context.log, patience: patience)
         missed = MissedChanges(database: context.database, confirmation: confirmation)
         older = OlderPrograms(bus: context.bus, required: required)
         groups = Groups(
@@ -63,22 +65,36 @@ public final class RoomsService: Service {
     public func start(on loop: EventLoop) throws {
         try gateways.start(on: loop)
         try older.start()
-        let forgetting = try bus.subscribe(Subject.forgetService) { [rooms, log] message in
-            guard let service = OperatorRequest(message.data)?.service else { return }
-            Task {
-                do {
-                    try await rooms.keepers.forget(service, in: rooms.database)
-                } catch {
-                    log.warning("a forgotten service still has to confirm changes", ["error": "\(error)"])
-                }
+        let requested = Mutex<OperatorRequest?>(nil)
+        let requests = try bus.subscribe(Subject.forgetService) { message in
+            requested.withLock { $0 = OperatorRequest(message.data) }
+        }
+        let reports = try bus.subscribe(Subject.forgettingReports) { [self] message in
+            guard let report = ForgettingReport(message.data), let request = requested.withLock({ $0 }),
+                report.requestID == request.id, let service = request.service
+            else { return }
+            // A gateway refuses to forget what is required, or is still there.
+            switch report.outcome {
+            case .forgotten, .notWritten, .unknown: Task { await forget(service) }
+            case .required, .announced: break
             }
         }
-        self.forgetting.withLock { $0 = forgetting }
+        forgetting.withLock { $0 = [requests, reports] }
         groups.changes.start()
     }
 
+    private func forget(_ service: String) async {
+        guard !confirmation.required.contains(service) else { return }
+        do {
+            try await rooms.keepers.forget(service, in: rooms.database)
+            confirmation.forget(service)
+        } catch {
+            log.warning("a forgotten service still has to confirm changes", ["error": "\(error)"])
+        }
+    }
+
     public func stop() async {
-        forgetting.withLock { $0 }?.cancel()
+        for subscription in forgetting.withLock({ $0 }) { subscription.cancel() }
         await groups.changes.stop()
         gateways.stop()
         older.stop()

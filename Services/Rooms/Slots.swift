@@ -13,7 +13,7 @@ final class Slots: Sendable {
 
     /// Takes the next place. The task waits for an element, and calls `leave` at its end.
     func enter() -> AsyncStream<Void> {
-        let (turn, continuation) = AsyncStream.makeStream(of: Void.self)
+        let (turn, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
         state.withLock { state in
             guard state.free > 0 else { return state.waiting.append(continuation) }
             state.free -= 1

@@ -18,7 +18,7 @@ package struct Absences {
     /// The version of each room's last complete change.
     private var completed = RecentTable<String, Int>(maxCount: maxCount)
     /// The position of the last entry of Rooms' log with which each person came to a room, or left one before the start.
-    private var changes = RecentTable<String, Int>(maxCount: maxCount)
+    private var arrivals = RecentTable<String, Int>(maxCount: maxCount)
     /// The position before which any person may have come or left.
     private var floor = Int.max
     /// The position of the last noted entry.
@@ -39,10 +39,10 @@ package struct Absences {
     /// Returns true if a person may have come to a room after a cursor: what was written there before that is missing among
     /// the entries in memory, which name those who were there. Entries of a room that the person has left, or is coming to,
     /// are there, and `has` says so.
-    func haveRoomsChanged(of userID: String, since cursor: SyncCursor) -> Bool {
+    func mayHaveCome(_ userID: String, since cursor: SyncCursor) -> Bool {
         // A gateway that does not follow Rooms' log yet has nothing in memory.
         guard let seq = cursor.logs[Self.roomsLog]?.position.seq else { return isUncertain }
-        return isUncertain || seq < max(floor == .max ? 0 : floor, changes[userID] ?? 0)
+        return isUncertain || seq < max(floor == .max ? 0 : floor, arrivals[userID] ?? 0)
     }
 
     // MARK: Changes
@@ -58,13 +58,15 @@ package struct Absences {
     /// Notes entries of Rooms' log from before its start here.
     mutating func backfill(_ logID: LogID, _ entries: [Broadcast], from start: LogPosition) {
         guard logID == Self.roomsLog else { return }
+        var isWhole = true
         for broadcast in entries {
             guard let change = broadcast.entry.fact?.peopleChanged else { continue }
-            for userID in change.joined + change.left {
-                changes[userID] = max(changes[userID] ?? 0, broadcast.position.seq)
+            for userID in change.joined + change.left
+            where arrivals.set(max(arrivals[userID] ?? 0, broadcast.position.seq), for: userID) {
+                isWhole = false
             }
         }
-        floor = min(floor, start.seq)
+        if isWhole { floor = min(floor, start.seq) }
     }
 
     /// Notes a fence: the people who leave are absent from now on, and so are those who are still coming. Does nothing for a
@@ -92,7 +94,7 @@ package struct Absences {
         for userID in change.joined {
             let key = Key(userID: userID, roomID: roomID)
             if versions[key] ?? .max <= change.version { versions[key] = nil }
-            if changes.set(seq, for: userID) { forgetEarlier() }
+            if arrivals.set(seq, for: userID) { forgetEarlier() }
         }
         return change.left.filter { userID in
             let key = Key(userID: userID, roomID: roomID)

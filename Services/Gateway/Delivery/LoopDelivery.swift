@@ -296,7 +296,7 @@ package actor LoopDelivery: LoopPart {
     }
 
     /// Applies changes that were missed while this gateway had no lease.
-    func apply(_ missed: OutputLease.MissedChanges) {
+    func apply(_ missed: OutputLease.UnappliedChanges) {
         absences.isUncertain = false
         for change in missed.pending { apply(change) }
         for entry in missed.completed { end(entry) }

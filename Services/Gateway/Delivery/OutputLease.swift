@@ -22,7 +22,7 @@ package final class OutputLease: Sendable {
     static let roomsLog = LogID("rooms")
 
     /// Changes of rooms' people that this gateway may not have applied.
-    struct MissedChanges: Sendable {
+    struct UnappliedChanges: Sendable {
         let pending: [PeopleChange]
         /// The entries of complete ones.
         let completed: [LogEntry]
@@ -195,7 +195,7 @@ package final class OutputLease: Sendable {
         guard await fanout.follow(Self.roomsLog) else { throw ServiceError.unavailable("The log of rooms") }
         let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
         let pending = try await bus.askForAll(Subject.pendingChanges, context, of: "Rooms") { _ in }
-        let missed = MissedChanges(
+        let missed = UnappliedChanges(
             pending: pending.compactMap(PeopleChange.init),
             completed: try await missedEntries(by: deadline))
         memberships.forgetAll()

@@ -142,7 +142,7 @@ package struct Recovery: Sendable {
                     maxBytes: Self.pageBytes)
             else { return false }
             var isMore = true
-            var source = Source(usesMemory: !delivery.absences.haveRoomsChanged(of: userID, since: cursor))
+            var source = Source(usesMemory: !delivery.absences.mayHaveCome(userID, since: cursor))
             if case .room(let id) = scope { source.rooms = [id] }
             while isMore {
                 guard
@@ -190,7 +190,7 @@ package struct Recovery: Sendable {
         since cursor: SyncCursor, by subscriber: Subscriber, _ scope: Replay.Scope, on delivery: isolated LoopDelivery
     ) -> [OutgoingPacket]? {
         let userID = subscriber.caller.id
-        let usesMemory = !delivery.absences.haveRoomsChanged(of: userID, since: cursor)
+        let usesMemory = !delivery.absences.mayHaveCome(userID, since: cursor)
         guard
             var replay = Replay(
                 from: cursor, to: delivery.positions, for: userID, scope, limit: Self.pageSize,

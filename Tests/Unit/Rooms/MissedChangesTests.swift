@@ -99,13 +99,31 @@ struct MissedChangesTests {
         try await RoomsHarness.serving { harness in
             let keeper = try FakeKeeper("polls.fence", on: harness.bus)
             let room = try await removeWithoutKeeper(harness, keeper)
-            try harness.bus.publish(Subject.forgetService, OperatorRequest(id: "forget", service: "polls").json)
+            try harness.forget("polls", .forgotten)
             while try await harness.database.read({ try !PendingChangesStore($0).keepersWithMissed().isEmpty }) {
                 await Task.yield()
             }
             try keeper.start()
             _ = try await harness.record(of: room)
             #expect(keeper.changes.isEmpty)
+        }
+    }
+
+    @Test("a keeper that gateways refuse to forget has to confirm; one that they forget has not, even if it hangs")
+    func forgettingHung() async throws {
+        try await RoomsHarness.serving { harness in
+            let (alice, bob) = (harness.alice, harness.bob)
+            let room = try await harness.group(alice, bob, harness.carol)
+            let keeper = try FakeKeeper("polls.fence", on: harness.bus)
+            _ = try await harness.record(of: room)
+            keeper.be(silent: true)
+            try harness.forget("polls", .announced)
+            try await harness.expect(.serviceUnavailable) {
+                try await harness.remove(bob, from: room, by: alice, within: .seconds(60))
+            }
+            async let again = harness.remove(bob, from: room, by: alice)
+            try harness.forget("polls", .forgotten)
+            #expect(try await again.status == .noContent)
         }
     }
 

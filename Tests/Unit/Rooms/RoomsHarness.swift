@@ -72,6 +72,13 @@ struct RoomsHarness: SuiteHarness {
         }.roomID
     }
 
+    /// Publishes an operator's request to forget a service, and a gateway's report.
+    func forget(_ service: String, _ outcome: ForgettingReport.Outcome) throws {
+        try bus.publish(Subject.forgetService, OperatorRequest(id: "forget", service: service).json)
+        let report = ForgettingReport(requestID: "forget", gateway: "g", instance: "i", outcome)
+        try bus.publish(Subject.forgettingReports, report.json)
+    }
+
     func get(_ roomID: String, by caller: Caller) async throws -> Reply {
         try await ask("rooms.get", by: caller) { $0.member("roomId", roomID) }
     }
