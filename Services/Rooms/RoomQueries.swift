@@ -105,14 +105,6 @@ extension Rooms {
         try RoomsStore(connection).rooms(after: id, limit: limit).map { SnapshotItem(id: $0.id, json: $0.json) }
     }
 
-    /// Lists the people who share a room with a person, for Accounts of 0.2: `{userId, cursor?}` → a page of ids.
-    static func listPartners(_ request: Request, on connection: any Connection) throws -> Reply {
-        let partners = try RoomsStore(connection).partners(
-            of: try request.fields.string("userId"), after: try request.fields.optionalCursor(),
-            limit: PageLimits.maxIDs)
-        return Page(partners).reply
-    }
-
     /// Finds those of some people who share a room with a person, for other services: `{userId, among}` → their ids.
     static func findRoommates(_ request: Request, on connection: any Connection) throws -> Reply {
         let found = try RoomsStore(connection).roommates(

@@ -122,7 +122,13 @@ public final class RoomsService: Service {
             },
             { try Rooms.findMembership($0, on: $1) })
         requests.onRead(.names) { try Rooms.listNames($0, on: $1) }
-        requests.onRead(.partners) { try Rooms.listPartners($0, on: $1) }
+        // For Accounts of 0.2.
+        requests.onRead(.partners) { request, connection in
+            let partners = try RoomsStore(connection).partners(
+                of: try request.fields.string("userId"), after: try request.fields.optionalCursor(),
+                limit: PageLimits.maxIDs)
+            return Page(partners).reply
+        }
         requests.onRead(.roommates) { try Rooms.findRoommates($0, on: $1) }
         requests.on(.shared) { try await rooms.listSharedRooms($0) }
         requests.onSnapshot(.snapshot, of: rooms.database) { try Rooms.snapshot(after: $0, limit: $1, on: $2) }
