@@ -72,18 +72,22 @@ struct Groups: Sendable {
         let caller = try request.caller
         let (roomID, userID) = try Self.removedPerson.read(request.fields)
         let stored = try await store(request, in: roomID) { draft in
-            let isLeaving = draft.pending?.removes(userID) == true
-            if isLeaving, userID == caller.id { return .isPending }
+            if userID == caller.id, let outcome = try draft.resumeRemoval(of: userID) { return outcome }
             try draft.requireParticipant(caller.id)
             if userID != caller.id { try draft.requireOwner(caller.id) }
             guard let person = draft.people[userID] else {
-                guard isLeaving else { throw ServiceError.userNotFound }
-                return .isPending
+                guard let outcome = try draft.resumeRemoval(of: userID) else { throw ServiceError.userNotFound }
+                return outcome
             }
             let heir = try draft.remove(userID)
             return .act(PendingChange.Act(kind: .removal, by: caller.id, people: [person.leaver], heir: heir))
         }
-        if let stored { try await requireSettled(stored, request) }
+        do {
+            if let stored { try await requireSettled(stored, request) }
+        } catch {
+            try await database.write { try GroupDraft.leaveUnanswered(userID, in: roomID, $0) }
+            throw error
+        }
         return Reply(.noContent, position: try await position())
     }
 
@@ -249,6 +253,26 @@ private struct GroupDraft {
 
     /// - Throws: `PendingFirst` if there is a pending change.
     func requireNoChange() throws { if pending != nil { throw PendingFirst() } }
+
+    /// Takes the place of a call that has removed a person and was answered before that was complete.
+    ///
+    /// - Returns: nil if the person is not being removed.
+    /// - Throws: `PendingFirst` if that call still waits.
+    func resumeRemoval(of userID: String) throws -> Outcome? {
+        guard var pending, let index = pending.removal(of: userID) else { return nil }
+        guard pending.acts[index].isUnanswered else { throw PendingFirst() }
+        pending.acts[index].isUnanswered = false
+        try PendingChangesStore(connection).put(pending)
+        return .isPending
+    }
+
+    /// Notes that the call that removes a person is answered before that is complete.
+    static func leaveUnanswered(_ userID: String, in roomID: String, _ connection: any Connection) throws {
+        let store = PendingChangesStore(connection)
+        guard var pending = try store.pending(in: roomID), let index = pending.removal(of: userID) else { return }
+        pending.acts[index].isUnanswered = true
+        try store.put(pending)
+    }
 
     func add(_ newcomers: [Person], at now: Timestamp) throws {
         for renamed in try RoomsStore(connection).updateNames(of: newcomers) {

@@ -20,6 +20,8 @@ struct PendingChange: Sendable, Equatable {
         var heir: String?
         /// True for an addition that was not confirmed in time: its people go again, without an event.
         var isTakenBack = false
+        /// True for a removal whose call was answered before it was complete. One more call may take its place.
+        var isUnanswered = false
         var ids: [String] { people.map(\.userID) }
     }
 
@@ -59,8 +61,8 @@ struct PendingChange: Sendable, Equatable {
         return acts[index].ids
     }
 
-    /// Returns true if one of its acts removes a person.
-    func removes(_ userID: String) -> Bool { acts.contains { $0.kind == .removal && $0.ids.contains(userID) } }
+    /// Returns the index of the act that removes a person.
+    func removal(of userID: String) -> Int? { acts.firstIndex { $0.kind == .removal && $0.ids.contains(userID) } }
 
     // MARK: As a row
 
@@ -73,6 +75,7 @@ struct PendingChange: Sendable, Equatable {
                     $0.member("by", act.by)
                     $0.member("heir", act.heir)
                     if act.isTakenBack { $0.member("isTakenBack", true) }
+                    if act.isUnanswered { $0.member("isUnanswered", true) }
                     $0.member(
                         "change", PeopleChange(roomID: roomID, version: version, left: act.people).json)
                 }
@@ -97,6 +100,6 @@ struct PendingChange: Sendable, Equatable {
         else { return nil }
         return Act(
             kind: kind, version: json["version"]?.int ?? 0, by: by, people: change.left, heir: json["heir"]?.string,
-            isTakenBack: json["isTakenBack"]?.bool ?? false)
+            isTakenBack: json["isTakenBack"]?.bool ?? false, isUnanswered: json["isUnanswered"]?.bool ?? false)
     }
 }

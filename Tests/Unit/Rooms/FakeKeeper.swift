@@ -49,6 +49,13 @@ final class FakeKeeper: Sendable {
 }
 
 extension RoomsHarness {
+    /// Waits until a call has taken the place of one that removed a person and was answered with 503.
+    func waitUntilRemovalIsResumed(in room: String) async throws {
+        while try await database.read({
+            try PendingChangesStore($0).pending(in: room)?.acts.contains(where: \.isUnanswered) == true
+        }) { await Task.yield() }
+    }
+
     func add(
         _ people: Caller..., to room: String, by caller: Caller, within timeout: Duration = .seconds(300)
     ) async throws -> Reply {

@@ -62,6 +62,7 @@ struct GroupTests {
             #expect(try await harness.people(of: room, seenBy: bob) == [alice.id, bob.id])
             #expect(harness.takeEntries().isEmpty, "no event before it is complete")
             async let again = harness.remove(carol, from: room, by: alice)
+            try await harness.waitUntilRemovalIsResumed(in: room)
             keeper.be(silent: false)
             #expect(try await again.status == .noContent)
             let entries = harness.takeEntries()
@@ -90,6 +91,7 @@ struct GroupTests {
                     try await harness.remove(person, from: room, by: person, within: .seconds(60))
                 }
                 async let again = harness.remove(person, from: room, by: person)
+                try await harness.waitUntilRemovalIsResumed(in: room)
                 keeper.be(silent: false)
                 #expect(try await again.status == .noContent)
                 try await harness.expect(.roomNotFound) { try await harness.remove(person, from: room, by: person) }

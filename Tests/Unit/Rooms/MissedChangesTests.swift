@@ -122,6 +122,7 @@ struct MissedChangesTests {
                 try await harness.remove(bob, from: room, by: alice, within: .seconds(60))
             }
             async let again = harness.remove(bob, from: room, by: alice)
+            try await harness.waitUntilRemovalIsResumed(in: room)
             try harness.forget("polls", .forgotten)
             #expect(try await again.status == .noContent)
         }
