@@ -169,7 +169,7 @@ package struct Recovery: Sendable {
         guard let slot = await heavySlot(of: subscriber.caller.id, by: deadline, on: delivery), subscriber.isConnected
         else { return nil }
         defer { withExtendedLifetime(slot) {} }
-        return await fetchPage(of: &replay, for: subscriber.caller, &source, by: deadline, on: delivery)
+        return await fetchPage(of: &replay, for: subscriber, &source, by: deadline, on: delivery)
     }
 
     private func heavySlot(
@@ -248,12 +248,13 @@ package struct Recovery: Sendable {
         var rooms: [String]?
     }
 
-    /// - Returns: nil if a part cannot be fetched.
+    /// - Returns: nil if a part cannot be fetched, or if the socket has closed: the person's next one needs the slot.
     private func fetchPage(
-        of replay: inout Replay, for caller: Caller, _ source: inout Source, by deadline: LoopInstant,
+        of replay: inout Replay, for subscriber: Subscriber, _ source: inout Source, by deadline: LoopInstant,
         on delivery: isolated LoopDelivery
     ) async -> Replay.Page? {
-        while true {
+        let caller = subscriber.caller
+        while subscriber.isConnected {
             switch replay.next() {
             case .page(let page): return page
             case .fetch(let logID, let since, let through):
@@ -284,6 +285,7 @@ package struct Recovery: Sendable {
                 }
             }
         }
+        return nil
     }
 
     /// - Returns: true if the socket is still connected.
