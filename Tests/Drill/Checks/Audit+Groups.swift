@@ -35,7 +35,8 @@ extension Report {
     mutating func add(_ removals: Removals) {
         let violations = removals.violations
         afterRemoval += violations.count
-        for fault in violations.faults { self.fault(fault) }
+        // Before the others: the list of faults is limited.
+        faults.insert(contentsOf: violations.faults, at: 0)
     }
 }
 
