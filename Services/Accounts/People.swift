@@ -97,7 +97,7 @@ extension Accounts {
         return .page(Self.people(shown, withEmails: openness.emails == .everyone), next: next)
     }
 
-    /// Returns people whom the setting `DIRECTORY` lets anybody find, in the order of their usernames.
+    /// Returns people that the setting `DIRECTORY` lets anybody find, in the order of their usernames.
     private func candidates(_ prefix: String, after last: String, limit: Int) async throws -> [Account] {
         try await database.read { [directory = openness.directory] connection in
             let store = PeopleStore(connection)

@@ -3,7 +3,7 @@ import ParlorJSON
 import ParlorServiceKit
 import ParlorStorage
 
-/// The SQL of pending changes, of the people whom they concern, and of keepers with what they have missed, in the
+/// The SQL of pending changes, of the people in them, and of keepers with what they have missed, in the
 /// transaction of a connection.
 struct PendingChangesStore {
     let connection: any Connection
@@ -101,7 +101,7 @@ struct PendingChangesStore {
 
     private static let counted = "(SELECT count(*) FROM participants WHERE room_id = rooms.id AND state = 'in')"
 
-    /// Stores the number of a room's participants, and the position of the last one whom lists show.
+    /// Stores the number of a room's participants, and the position of the last one that lists show.
     func countPeople(of roomID: String) throws {
         try connection.execute(
             """
@@ -119,7 +119,7 @@ struct PendingChangesStore {
         }
     }
 
-    /// Returns the number of people whom a person has brought into groups, and the time of the first of these.
+    /// Returns the number of people that a person has brought into groups, and the time of the first of these.
     func additions(by adderID: String, since time: Timestamp) throws -> (count: Int, first: Timestamp?) {
         try connection.first(
             "SELECT coalesce(sum(count), 0), min(at) FROM additions WHERE adder_id = $1 AND at > $2", adderID,

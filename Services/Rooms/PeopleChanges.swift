@@ -52,7 +52,7 @@ final class PeopleChanges: Sendable {
                     do {
                         try await body()
                     } catch {
-                        log.warning("the look for changes of people failed", ["error": "\(error)"])
+                        log.warning("changes of people cannot be continued", ["error": "\(error)"])
                     }
                     try? await Task.sleep(for: Self.lookInterval)  // cancelled: the loop ends
                 }
@@ -127,9 +127,11 @@ final class PeopleChanges: Sendable {
             guard !state.isStopped else { return nil }
             let turn = slots.enter()
             let task = Task { [self] in
-                for await _ in turn { break }
-                await completeAll(in: roomID)
-                slots.leave()
+                for await _ in turn {
+                    await completeAll(in: roomID)
+                    slots.leave()
+                    break
+                }
                 self.state.withLock { state in
                     state.completing[roomID] = nil
                     state.versions[roomID] = nil

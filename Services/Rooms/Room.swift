@@ -16,7 +16,7 @@ struct Room: Sendable {
     var version = 1
     var kind = RoomKind.direct
     var isClosed = false
-    /// The participants in the order in which they came, the creator first; of a room in a list only those whom it shows.
+    /// The participants in the order in which they came, the creator first; of a room in a list only those that it shows.
     var participants: [Participant]
     /// The number of all participants, if `participants` may lack some.
     var countOfAll: Int?

@@ -101,7 +101,7 @@ enum RoomsSchema {
                     PRIMARY KEY (keeper, room_id, version)
                 )
                 """),
-        // So that a list reads only the people whom it shows: those up to this position.
+        // So that a list reads only the people that it shows: those up to this position.
         Migration(
             version: 6, name: "the number of a room's people",
             sql: """

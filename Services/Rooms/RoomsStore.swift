@@ -191,7 +191,7 @@ struct RoomsStore {
         return room
     }
 
-    /// Returns a person's rooms, the newest first, with the people whom a list shows.
+    /// Returns a person's rooms, the newest first, with the people that a list shows.
     ///
     /// - Parameters:
     ///   - kind: nil for rooms of both kinds.

@@ -11,7 +11,7 @@ final class Slots: Sendable {
 
     init(_ count: Int) { state = Mutex(State(free: count)) }
 
-    /// Takes the next place. The task waits for an element, and calls `leave` at its end.
+    /// Takes the next place. The task waits for the element, and then calls `leave` at its end.
     func enter() -> AsyncStream<Void> {
         let (turn, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
         state.withLock { state in

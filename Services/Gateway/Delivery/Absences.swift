@@ -6,7 +6,6 @@ import ParlorEventLog
 package struct Absences {
     /// The limit of what is remembered of each kind. Beyond twice as much, the earliest is forgotten.
     static let maxCount = 50_000
-    private static let roomsLog = LogID("rooms")
 
     private struct Key: Hashable {
         let userID: String
@@ -41,7 +40,7 @@ package struct Absences {
     /// are there, and `has` says so.
     func mayHaveCome(_ userID: String, since cursor: SyncCursor) -> Bool {
         // A gateway that does not follow Rooms' log yet has nothing in memory.
-        guard let seq = cursor.logs[Self.roomsLog]?.position.seq else { return isUncertain }
+        guard let seq = cursor.logs[LogID.rooms]?.position.seq else { return isUncertain }
         return isUncertain || seq < max(floor == .max ? 0 : floor, arrivals[userID] ?? 0)
     }
 
@@ -49,7 +48,7 @@ package struct Absences {
 
     /// Begins with Rooms' log after a position. Of earlier changes nothing is known any more: their entries are not received.
     mutating func start(_ logID: LogID, after position: LogPosition) {
-        guard logID == Self.roomsLog else { return }
+        guard logID == LogID.rooms else { return }
         let wasUncertain = isUncertain
         self = Absences()
         (isUncertain, floor, last) = (wasUncertain, position.seq, position.seq)
@@ -57,7 +56,7 @@ package struct Absences {
 
     /// Notes entries of Rooms' log from before its start here.
     mutating func backfill(_ logID: LogID, _ entries: [Broadcast], from start: LogPosition) {
-        guard logID == Self.roomsLog else { return }
+        guard logID == LogID.rooms else { return }
         var isWhole = true
         for broadcast in entries {
             guard let change = broadcast.entry.fact?.peopleChanged else { continue }
@@ -110,6 +109,10 @@ package struct Absences {
 
     /// Notes that people were forgotten: any person may have come or left until now.
     private mutating func forgetEarlier() { floor = max(floor == .max ? 0 : floor, last) }
+}
+
+extension LogID {
+    static let rooms = LogID("rooms")
 }
 
 /// A table that forgets its earliest values, many at once.

@@ -25,7 +25,7 @@ package final class Fanout: BroadcastSink {
     }
 
     /// Returns true if every loop follows a log.
-    func follow(_ logID: LogID) async -> Bool {
+    func follows(_ logID: LogID) async -> Bool {
         for delivery in loops where await delivery.position(of: logID) == nil { return false }
         return true
     }

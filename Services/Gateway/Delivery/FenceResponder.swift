@@ -49,7 +49,7 @@ package final class FenceResponder: Sendable {
 
     /// - Returns: false if it is not confirmed.
     private func confirm(_ change: PeopleChange) async -> Bool {
-        guard await fanout.follow(OutputLease.roomsLog) else { return false }
+        guard await fanout.follows(.rooms) else { return false }
         memberships.forget(change.roomID, below: change.version)
         let left = change.left.map(\.userID)
         for userID in left { cache.noteVisit(to: "", by: userID) }

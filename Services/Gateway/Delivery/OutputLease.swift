@@ -19,7 +19,6 @@ package final class OutputLease: Sendable {
     private static let maxWait: Duration = .seconds(1)
     private static let retryInterval: Duration = .milliseconds(50)
     private static let lookInterval: Duration = .milliseconds(200)
-    static let roomsLog = LogID("rooms")
 
     /// Changes of rooms' people that this gateway may not have applied.
     struct UnappliedChanges: Sendable {
@@ -192,7 +191,7 @@ package final class OutputLease: Sendable {
     /// former are requested first, so none is missed.
     private func apply(by deadline: LoopInstant) async throws {
         // Before that, it is not known which of the changes become complete.
-        guard await fanout.follow(Self.roomsLog) else { throw ServiceError.unavailable("The log of rooms") }
+        guard await fanout.follows(.rooms) else { throw ServiceError.unavailable("The log of rooms") }
         let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
         let pending = try await bus.askForAll(Subject.pendingChanges, context, of: "Rooms") { _ in }
         let missed = UnappliedChanges(
@@ -203,13 +202,13 @@ package final class OutputLease: Sendable {
     }
 
     private func missedEntries(by deadline: LoopInstant) async throws -> [LogEntry] {
-        guard let delivery = fanout.loops.first, var position = await delivery.position(of: Self.roomsLog) else {
+        guard let delivery = fanout.loops.first, var position = await delivery.position(of: .rooms) else {
             return []
         }
         var missed: [LogEntry] = []
         while true {
             let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
-            let page = try await entries.client.page(of: Self.roomsLog, LogQuery(after: position), context)
+            let page = try await entries.client.page(of: .rooms, LogQuery(after: position), context)
             guard page.isKnown, page.head.databaseID == position.databaseID else {
                 throw ServiceError.unavailable("The log of rooms")
             }

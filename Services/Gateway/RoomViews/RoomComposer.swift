@@ -127,7 +127,7 @@ package final class RoomComposer: Sendable {
 
     /// Returns a room as the rooms service knows it, if the context's caller may see it.
     ///
-    /// - Parameter isListed: true for only the people whom a list shows.
+    /// - Parameter isListed: true for only the people that a list shows.
     package func base(
         of roomID: String, isListed: Bool = false, _ context: BusContext
     ) async throws(ServiceError) -> JSONValue {
@@ -138,7 +138,7 @@ package final class RoomComposer: Sendable {
         return try await bus.ask(Subject.room, data, context, of: "Rooms", faults: faults).data
     }
 
-    /// Returns several rooms as the rooms service knows them, with the people whom a list shows.
+    /// Returns several rooms as the rooms service knows them, with the people that a list shows.
     ///
     /// - Throws: the error of the first that fails.
     package func bases(of roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> [JSONValue] {

@@ -142,7 +142,7 @@ final class FakeRoommates: RoommateDirectory {
     func share(_ a: SignedIn, _ b: SignedIn) { state.withLock { $0.pairs.append((a.person.id, b.person.id)) } }
     func takeDown() { state.withLock { $0.isDown = true } }
 
-    /// The numbers of people whom each question was about.
+    /// The numbers of people in each question.
     var asked: [Int] { state.withLock { $0.asked } }
 
     func roommates(

@@ -49,6 +49,13 @@ final class FakeKeeper: Sendable {
 }
 
 extension RoomsHarness {
+    /// Waits until keepers have confirmed all that they had missed, or are forgotten.
+    func waitUntilNothingIsMissed() async throws {
+        while try await database.read({ try !PendingChangesStore($0).keepersWithMissed().isEmpty }) {
+            await Task.yield()
+        }
+    }
+
     /// Waits until a call has taken the place of one that removed a person and was answered with 503.
     func waitUntilRemovalIsResumed(in room: String) async throws {
         while try await database.read({

@@ -59,9 +59,7 @@ struct MissedChangesTests {
             #expect(keeper.changes.filter { $0.roomID == rooms[1] }.map(\.version).uniqued == [2, 3, 4])
             while keeper.changes.filter({ $0.roomID == rooms[0] }).count < 2 { await Task.yield() }
             #expect(keeper.changes.filter { $0.roomID == rooms[0] }.map(\.version).uniqued == [2, 3])
-            while try await harness.database.read({ try !PendingChangesStore($0).keepersWithMissed().isEmpty }) {
-                await Task.yield()
-            }
+            try await harness.waitUntilNothingIsMissed()
         }
     }
 
@@ -100,9 +98,7 @@ struct MissedChangesTests {
             let keeper = try FakeKeeper("polls.fence", on: harness.bus)
             let room = try await removeWithoutKeeper(harness, keeper)
             try harness.forget("polls", .forgotten)
-            while try await harness.database.read({ try !PendingChangesStore($0).keepersWithMissed().isEmpty }) {
-                await Task.yield()
-            }
+            try await harness.waitUntilNothingIsMissed()
             try keeper.start()
             _ = try await harness.record(of: room)
             #expect(keeper.changes.isEmpty)

@@ -233,9 +233,15 @@ struct BatchingTests {
                 $0.value(request(4, caller: HostHarness.stranger))
             }
         }
-        let before = harness.database.statistics.reads
-        let answers = try await harness.bus.request("test.read", batch, BusContext(requestID: "batch")).json.array
-        #expect(harness.database.statistics.reads == before + 1)
+        var reads: [Int] = []
+        var answers: [JSONValue]?
+        // The host reads its log each second, too: some attempts have no such read.
+        for _ in 0..<10 {
+            let before = harness.database.statistics.reads
+            answers = try await harness.bus.request("test.read", batch, BusContext(requestID: "batch")).json.array
+            reads.append(harness.database.statistics.reads - before)
+        }
+        #expect(reads.min() == 1)
         let outcomes = try #require(answers).map { answer in Result { try Reply(answer).data.string } }
         #expect(try outcomes[0].get() == "ada request-1 1")
         #expect(throws: ServiceError.roomNotFound) { try outcomes[1].get() }
