@@ -57,6 +57,7 @@ extension Channel {
         guard state == .open || state == .closing, !output.isBlocked, !output.queue.isEmpty else { return }
         if let outputGate, !outputGate.isOpen {
             isFlushQueued = true
+            output.hold(loop.turnOutput.buffer)
             return loop.hold(self)
         }
         switch output.send(to: socket, on: loop) {

@@ -4,6 +4,8 @@ struct ChannelOutput {
     /// True if the kernel took only a part; epoll reports when it takes more. The queue then outlasts the turn, so it
     /// must not refer to `TurnOutput`, which is reused.
     private(set) var isBlocked = false
+    /// True if a gate holds it, for longer than the turn as well.
+    private var isHeld = false
     /// The time at which the kernel last took some of it, or did not take the first of it; 0 if nothing is left.
     private var lastProgress = LoopInstant(nanoseconds: 0)
 
@@ -13,11 +15,17 @@ struct ChannelOutput {
     var blockedSince: LoopInstant? { isBlocked ? lastProgress : nil }
 
     @inline(__always) mutating func append(_ bytes: [UInt8], _ broadcasts: inout TurnOutput) {
-        if !isBlocked, let range = broadcasts.range(of: bytes) {
+        if !isBlocked, !isHeld, let range = broadcasts.range(of: bytes) {
             queue.append(range, of: broadcasts.buffer)
         } else {
             queue.append(bytes, after: broadcasts.buffer)
         }
+    }
+
+    /// Keeps what is queued for a later turn.
+    mutating func hold(_ broadcasts: UnsafeMutableRawBufferPointer) {
+        isHeld = true
+        queue.settle(broadcasts)
     }
 
     /// Notes that the kernel takes more again.
@@ -27,6 +35,7 @@ struct ChannelOutput {
     ///
     /// - Returns: `bytes` if nothing is left.
     mutating func send(to socket: Socket, on loop: EventLoop) -> Socket.Transfer {
+        isHeld = false
         while true {
             var offered = 0
             let transfer = queue.withNext(of: loop.turnOutput.buffer, joinedIn: loop.writeBuffer) { bytes in

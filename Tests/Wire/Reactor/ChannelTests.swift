@@ -80,6 +80,38 @@ struct ChannelTests {
         }
     }
 
+    @Test("what a closed gate holds is sent as it was written, while other channels go on")
+    func held() async throws {
+        try await withLoops { group in
+            let loop = group.loops[0]
+            let gate = OutputGate()
+            var pairs: [(channel: Channel, client: BlockingSocket)] = []
+            for _ in 0..<4 { pairs.append(try await connected(on: group)) }
+            let channels = pairs.map(\.channel)
+            await on(loop) { for channel in channels.prefix(2) { channel.setOutputGate(gate) } }
+            gate.close()
+            for turn in 0..<20 {
+                await on(loop) {
+                    for text in ["<all \(turn)>", "<again \(turn)>"] {
+                        let bytes = Array(text.utf8)
+                        for channel in channels { channel.write(bytes) }
+                    }
+                }
+                await on(loop) {
+                    let bytes = Array("<some \(turn), who do not wait>".utf8)
+                    for channel in channels.suffix(2) { channel.write(bytes) }
+                }
+            }
+            gate.open(until: nil)
+            for (index, pair) in pairs.enumerated() {
+                let expected = (0..<20).map { turn in
+                    "<all \(turn)><again \(turn)>" + (index < 2 ? "" : "<some \(turn), who do not wait>")
+                }.joined()
+                #expect(try pair.client.receiveText(expected.utf8.count) == expected)
+            }
+        }
+    }
+
     @Test("a slow peer gets everything in order, and does not delay the others")
     func slowReader() async throws {
         try await withLoops { group in
