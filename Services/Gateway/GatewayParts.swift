@@ -114,7 +114,7 @@ struct GatewayParts: Sendable {
             maxUnsentBytes: settings[GatewaySettings.maxUnsentBytes], log: log)
         fanout.loops = node.group.loops.map { loop in
             LoopDelivery(
-                on: loop, directory: directory, events: events, recovery: recovery,
+                on: loop, directory: directory, events: events, recovery: recovery, presence: presence,
                 globalScope: settings[GatewaySettings.globalScope], gate: lease.gate, pacing: pacing,
                 metrics: deliveryMetrics, log: log)
         }
@@ -182,8 +182,8 @@ struct GatewayParts: Sendable {
     }
 
     /// Starts the parts, and waits for the bus for as long as it takes. Then it waits until these services, and all
-    /// others that are known to have a log, are followed. After that it waits for the list of ended sessions. Each of
-    /// these two waits lasts at most a second.
+    /// others that are known to have a log, are followed. After that it waits until the changes of rooms' people are known, and
+    /// for the list of ended sessions. Each of these three waits lasts at most a second.
     func start(for services: Set<String>, on bus: any MessageBus, _ log: Logger) async throws {
         try openRooms.start()
         try fences.start()
@@ -197,6 +197,7 @@ struct GatewayParts: Sendable {
             log.warning(
                 "services are down, or not followed yet", ["names": missing.sorted().joined(separator: ", ")])
         }
+        await fanout.catchUp(within: Self.timeAtStart)
         await sessions.settle(within: Self.timeAtStart)
     }
 

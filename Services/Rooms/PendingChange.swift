@@ -29,6 +29,8 @@ struct PendingChange: Sendable, Equatable {
     /// The version of the record with these changes.
     var version: Int
     var acts: [Act]
+    /// The number of the last entry of Rooms' log when it was stored; nil if it is not stored, or by an earlier program.
+    var storedAfter: Int?
 
     /// The people who come with it, in order.
     var joined: [String] { acts.filter { $0.kind == .addition && !$0.isTakenBack }.flatMap(\.ids) }
@@ -36,7 +38,8 @@ struct PendingChange: Sendable, Equatable {
 
     /// Returns what keepers and gateways confirm.
     func change(isLast: Bool) -> PeopleChange {
-        PeopleChange(roomID: roomID, version: version, joined: joined, left: left, isLast: isLast)
+        PeopleChange(
+            roomID: roomID, version: version, joined: joined, left: left, isLast: isLast, storedAfter: storedAfter)
     }
 
     /// Returns true if it has the last act of another one, which was stored before or at the same time.
@@ -90,8 +93,9 @@ struct PendingChange: Sendable, Equatable {
     }
 
     /// Parses a row; acts of an unknown kind are left out.
-    init(roomID: String, version: Int, actsJSON: JSONValue) {
+    init(roomID: String, version: Int, actsJSON: JSONValue, storedAfter: Int?) {
         self.init(roomID: roomID, version: version, acts: actsJSON.array?.compactMap(Self.act) ?? [])
+        self.storedAfter = storedAfter
     }
 
     private static func act(_ json: JSONValue) -> Act? {

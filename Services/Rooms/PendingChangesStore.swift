@@ -1,4 +1,5 @@
 import ParlorContracts
+import ParlorEventLog
 import ParlorJSON
 import ParlorServiceKit
 import ParlorStorage
@@ -11,9 +12,15 @@ struct PendingChangesStore {
     init(_ connection: any Connection) { self.connection = connection }
 
     func pending(in roomID: String) throws -> PendingChange? {
-        try connection.first("SELECT version, acts FROM pending_changes WHERE room_id = $1", roomID) {
-            PendingChange(roomID: roomID, version: $0.int(0), actsJSON: $0.json(1))
-        }
+        try connection.first(
+            "SELECT \(Self.columns) FROM pending_changes WHERE room_id = $1", roomID, body: Self.change)
+    }
+
+    private static let columns = "room_id, version, acts, stored_after"
+
+    private static func change(_ row: Row) -> PendingChange {
+        PendingChange(
+            roomID: row.text(0), version: row.int(1), actsJSON: row.json(2), storedAfter: row.intOrNil(3))
     }
 
     /// Returns the rooms with a pending change.
@@ -24,9 +31,8 @@ struct PendingChangesStore {
     /// Returns the changes after that of a room, in the order of rooms.
     func pending(after roomID: String, limit: Int) throws -> [PendingChange] {
         try connection.all(
-            "SELECT room_id, version, acts FROM pending_changes WHERE room_id > $1 ORDER BY room_id LIMIT $2", roomID,
-            limit
-        ) { PendingChange(roomID: $0.text(0), version: $0.int(1), actsJSON: $0.json(2)) }
+            "SELECT \(Self.columns) FROM pending_changes WHERE room_id > $1 ORDER BY room_id LIMIT $2", roomID, limit,
+            body: Self.change)
     }
 
     /// Returns true if a room has a pending change, or one that the keeper has missed.
@@ -42,9 +48,10 @@ struct PendingChangesStore {
     func put(_ change: PendingChange) throws {
         try connection.execute(
             """
-            INSERT INTO pending_changes (room_id, version, acts) VALUES ($1, $2, $3)
-            ON CONFLICT (room_id) DO UPDATE SET version = excluded.version, acts = excluded.acts
-            """, change.roomID, change.version, change.actsJSON)
+            INSERT INTO pending_changes (room_id, version, acts, stored_after) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (room_id) DO UPDATE SET
+                version = excluded.version, acts = excluded.acts, stored_after = excluded.stored_after
+            """, change.roomID, change.version, change.actsJSON, try EventLog.head(on: connection))
         try connection.execute("UPDATE rooms SET version = $2 WHERE id = $1", change.roomID, change.version)
         try countPeople(of: change.roomID)
     }

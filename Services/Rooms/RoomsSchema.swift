@@ -114,5 +114,9 @@ enum RoomsSchema {
                         ORDER BY position LIMIT 1 OFFSET 9), 2147483647)
                 WHERE kind = 'group'
                 """),
+        // So that a gateway knows a fence that was held up on its way.
+        Migration(
+            version: 7, name: "when a change of people was stored",
+            sql: "ALTER TABLE pending_changes ADD COLUMN stored_after INTEGER"),
     ]
 }

@@ -11,6 +11,8 @@ final class Audience {
     private(set) var everyone: [Subscriber] = []
     /// The subscribers that are being caught up: they are sent what they missed, and nothing else yet.
     var recovering: [Subscriber] = []
+    /// True while this gateway is cut off: who has left rooms meanwhile is not known.
+    var isCutOff = false
     private var people: [String: [Subscriber]] = [:]
     private var rooms: [String: [Subscriber]] = [:]
 
@@ -30,7 +32,7 @@ final class Audience {
     func remove(_ subscriber: Subscriber) {
         guard let index = subscriber.everyoneIndex else { return }
         subscriber.everyoneIndex = nil
-        for roomID in subscriber.rooms { leave(roomID, subscriber) }
+        for roomID in subscriber.rooms.keys { leave(roomID, subscriber) }
         Self.remove(subscriber, from: &people, subscriber.caller.id)
         let last = everyone.removeLast()
         if last !== subscriber {
@@ -39,12 +41,15 @@ final class Audience {
         }
     }
 
-    func join(_ roomID: String, _ subscriber: Subscriber) {
-        if subscriber.rooms.insert(roomID).inserted { rooms[roomID, default: []].append(subscriber) }
+    /// - Parameter version: that of the record that admits the subscriber's person.
+    func join(_ roomID: String, _ subscriber: Subscriber, recordVersion version: Int) {
+        let known = subscriber.rooms[roomID]
+        subscriber.rooms[roomID] = max(known ?? 0, version)
+        if known == nil { rooms[roomID, default: []].append(subscriber) }
     }
 
     func leave(_ roomID: String, _ subscriber: Subscriber) {
-        if subscriber.rooms.remove(roomID) != nil { Self.remove(subscriber, from: &rooms, roomID) }
+        if subscriber.rooms.removeValue(forKey: roomID) != nil { Self.remove(subscriber, from: &rooms, roomID) }
     }
 
     private static func remove(_ subscriber: Subscriber, from lists: inout [String: [Subscriber]], _ key: String) {
@@ -56,7 +61,16 @@ final class Audience {
 extension Audience {
     /// Returns all sockets of these people, also those that are being caught up.
     func sockets(of userIDs: [String]) -> [Subscriber] {
-        userIDs.flatMap(person) + recovering.filter { userIDs.contains($0.caller.id) }
+        let set = Set(recovering.isEmpty ? [] : userIDs)
+        return userIDs.flatMap(person) + recovering.filter { set.contains($0.caller.id) }
+    }
+
+    /// Returns those of the sockets that get an event of a room. While this gateway is cut off, these are none: the sockets are
+    /// closed instead, and get the event when they have connected again, if it is still theirs.
+    func receivers(of roomID: String, _ subscribers: [Subscriber]) -> [Subscriber] {
+        guard isCutOff, !roomID.isEmpty else { return subscribers }
+        Self.abandonWaiting(subscribers, orAll: true)
+        return []
     }
 
     /// Closes the sockets whose output waits, and drops that output.

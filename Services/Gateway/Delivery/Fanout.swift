@@ -24,10 +24,28 @@ package final class Fanout: BroadcastSink {
         set { all.withLock { $0 = newValue } }
     }
 
-    /// Returns true if every loop follows a log.
-    func follows(_ logID: LogID) async -> Bool {
-        for delivery in loops where await delivery.position(of: logID) == nil { return false }
+    /// Returns the position that all loops have reached in a log; nil if one does not follow it.
+    func position(of logID: LogID) async -> LogPosition? {
+        var positions: [LogPosition] = []
+        for delivery in loops {
+            guard let position = await delivery.position(of: logID) else { return nil }
+            positions.append(position)
+        }
+        return positions.min { $0.seq < $1.seq }
+    }
+
+    /// Returns true once every loop knows the changes of rooms' people from before it followed Rooms' log.
+    func areCaughtUp() async -> Bool {
+        for delivery in loops where await !delivery.isCaughtUp { return false }
         return true
+    }
+
+    /// Waits until `areCaughtUp`, if Rooms' log is followed; no longer than the limit.
+    package func catchUp(within limit: Duration) async {
+        let end = LoopInstant.now() + limit
+        while await position(of: .rooms) != nil, await !areCaughtUp(), .now() < end, !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(2))  // cancelled: the loop ends
+        }
     }
 
     func start(_ logID: LogID, after position: LogPosition) {

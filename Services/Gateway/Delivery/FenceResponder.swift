@@ -7,7 +7,8 @@ import Synchronization
 
 /// Confirms changes of rooms' people: when it replies, no event of the room reaches who has left, on any loop.
 ///
-/// It confirms none before this gateway follows Rooms' log: it would not learn that the change is complete.
+/// It confirms none before this gateway has caught up with Rooms' log: it would not learn that the change is complete, and
+/// would not know a fence that was held up on its way.
 package final class FenceResponder: Sendable {
     private let gatewayID: String
     private let bus: any MessageBus
@@ -49,20 +50,19 @@ package final class FenceResponder: Sendable {
 
     /// - Returns: false if it is not confirmed.
     private func confirm(_ change: PeopleChange) async -> Bool {
-        guard await fanout.follows(.rooms) else { return false }
+        guard await fanout.areCaughtUp() else { return false }
         memberships.forget(change.roomID, below: change.version)
         let left = change.left.map(\.userID)
         for userID in left { cache.noteVisit(to: "", by: userID) }
         await withDiscardingTaskGroup { group in
             for delivery in fanout.loops {
                 group.addTask {
-                    await delivery.apply(change)
-                    await delivery.drain(left)
+                    if await delivery.apply(change) { await delivery.drain(left) }
                 }
             }
         }
-        // Others learn of it; nobody who has left gets it.
-        for userID in left { Task { await presence.end(RoomMember(roomID: change.roomID, userID: userID)) } }
+        // A person may type in a room without having joined it.
+        for userID in left { await presence.endTyping(RoomMember(roomID: change.roomID, userID: userID)) }
         return true
     }
 }

@@ -2,7 +2,7 @@ import ParlorContracts
 
 /// Counts the events of rooms that clients are joining, as they are sent. A client that got one of them must not get an
 /// older state of the room in the ack of its join.
-struct JoinWatch {
+package struct JoinWatch {
     private struct Watched {
         var joins = 0
         var events = 0
@@ -13,12 +13,12 @@ struct JoinWatch {
     /// Begins to count a room's events for a join; `end` follows.
     ///
     /// - Returns: the events that were counted for other joins.
-    mutating func begin(_ roomID: String) -> Int {
+    package mutating func begin(_ roomID: String) -> Int {
         rooms[roomID, default: Watched()].joins += 1
         return events(of: roomID)
     }
 
-    mutating func end(_ roomID: String) {
+    package mutating func end(_ roomID: String) {
         guard var room = rooms[roomID] else { return }
         room.joins -= 1
         rooms[roomID] = room.joins == 0 ? nil : room
@@ -34,5 +34,5 @@ struct JoinWatch {
     }
 
     /// Returns the number of events since the first of the joins that are in progress began.
-    func events(of roomID: String) -> Int { rooms[roomID]?.events ?? 0 }
+    package func events(of roomID: String) -> Int { rooms[roomID]?.events ?? 0 }
 }

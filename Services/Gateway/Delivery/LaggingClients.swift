@@ -17,6 +17,7 @@ extension EventDescription {
 /// that reads too slowly gets the current state once it has caught up, and never intermediate changes. This object
 /// stays on its loop.
 final class LaggingClients {
+    private let audience: Audience
     private let loop: EventLoop
     private var clients: [ObjectIdentifier: Subscriber] = [:]
     private var timer: LoopTimer?
@@ -24,10 +25,14 @@ final class LaggingClients {
     /// The interval at which the queues of lagging clients are checked.
     private static let interval: Duration = .milliseconds(100)
 
-    init(on loop: EventLoop) { self.loop = loop }
+    init(of audience: Audience, on loop: EventLoop) {
+        self.audience = audience
+        self.loop = loop
+    }
 
-    /// Sends a change of presence or typing.
-    func send(_ change: Presence.Change, to subscribers: [Subscriber]) {
+    /// Sends a change of presence or typing to the room's sockets; later if this gateway is cut off.
+    func send(_ change: Presence.Change) {
+        let subscribers = audience.room(change.member.roomID)
         guard !subscribers.isEmpty else { return }
         let packet = Self.packet(change)
         for subscriber in subscribers
@@ -39,7 +44,9 @@ final class LaggingClients {
                 subscriber.pendingChanges[change.entry] = change.kind == .presence ? change : nil
                 continue
             }
-            if !subscriber.socket.send(packet, droppable: true) { postpone(change, for: subscriber) }
+            if audience.isCutOff || !subscriber.socket.send(packet, droppable: true) {
+                postpone(change, for: subscriber)
+            }
         }
     }
 
@@ -57,8 +64,8 @@ final class LaggingClients {
             for (entry, change) in subscriber.pendingChanges {
                 subscriber.pendingChanges[entry] = nil
                 // Nothing is sent about a room that the client has left.
-                guard subscriber.rooms.contains(change.member.roomID) else { continue }
-                guard subscriber.socket.send(Self.packet(change), droppable: true) else {
+                guard subscriber.hasJoined(change.member.roomID) else { continue }
+                guard !audience.isCutOff, subscriber.socket.send(Self.packet(change), droppable: true) else {
                     postpone(change, for: subscriber)
                     break
                 }

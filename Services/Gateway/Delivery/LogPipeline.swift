@@ -79,10 +79,6 @@ package final class LogPipeline: LogReceiver {
         cache.note(entries, of: logID)
         if let last = entries.last { metrics.note(last.seq, of: logID) }
         for (entry, broadcast) in zip(entries, broadcasts) {
-            // Presence ends with the fence, if this gateway got it.
-            for userID in entry.fact?.peopleChanged?.left ?? [] {
-                Task { await presence.end(RoomMember(roomID: entry.roomID, userID: userID)) }
-            }
             log.debug("fanned out", ["request": entry.requestID ?? "", "log": logID.name, "seq": entry.seq])
             presence.onLoop { presence in
                 // Events are not decoded for it unless somebody types here.

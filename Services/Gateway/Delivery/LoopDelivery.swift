@@ -21,6 +21,7 @@ package actor LoopDelivery: LoopPart {
     private let directory: Directory
     private let events: EventComposer
     private let recovery: Recovery
+    private let presence: Presence
     private let globalScope: GlobalScope
     private let gate: OutputGate
     private let metrics: DeliveryMetrics
@@ -29,15 +30,15 @@ package actor LoopDelivery: LoopPart {
     private nonisolated let inFlight = Atomic(0)
 
     private let audience = Audience()
-    private var acks = PendingAcks()
-    private var lastAck = 0
+    private let acks: PendingAcks
     private var buffer = ReplayBuffer()
     /// The position from which each log is followed.
     private var starts: [LogID: LogPosition] = [:]
     /// The last position of each log that ended because its service was removed.
     private var ends: [LogID: LogPosition] = [:]
     private var badges = BadgeQueue()
-    private var joins = JoinWatch()
+    /// Counts what the sockets of rooms that are being joined are sent.
+    package var joins = JoinWatch()
     /// The people who may get no event of a room.
     package private(set) var absences = Absences()
     private let lagging: LaggingClients
@@ -49,19 +50,21 @@ package actor LoopDelivery: LoopPart {
     static let maxHold: Duration = .seconds(2)
 
     package init(
-        on loop: EventLoop, directory: Directory, events: EventComposer, recovery: Recovery, globalScope: GlobalScope,
-        gate: OutputGate = OutputGate(), pacing: BroadcastPacing, metrics: DeliveryMetrics, log: Logger
+        on loop: EventLoop, directory: Directory, events: EventComposer, recovery: Recovery, presence: Presence,
+        globalScope: GlobalScope, gate: OutputGate, pacing: BroadcastPacing, metrics: DeliveryMetrics, log: Logger
     ) {
         self.loop = loop
         self.directory = directory
         self.events = events
         self.recovery = recovery
+        self.presence = presence
         self.globalScope = globalScope
         self.gate = gate
         self.pacing = pacing
         self.metrics = metrics
         self.log = log
-        lagging = LaggingClients(on: loop)
+        acks = PendingAcks(on: loop, log: log)
+        lagging = LaggingClients(of: audience, on: loop)
     }
 
     private func makeThrottle() -> BroadcastThrottle<Audience> {
@@ -105,13 +108,14 @@ package actor LoopDelivery: LoopPart {
         else {
             return
         }
+        absences.noteRecord(recordVersion, of: subscriber.caller.id, in: roomID)
         subscriber.continuations?.join(roomID)
-        audience.join(roomID, subscriber)
+        audience.join(roomID, subscriber, recordVersion: recordVersion)
     }
 
     package func leave(_ roomID: String, _ subscriber: Subscriber.Handle) {
         let subscriber = subscriber.object
-        if subscriber.rooms.contains(roomID) {
+        if subscriber.hasJoined(roomID) {
             subscriber.continuations?.leave(roomID, at: SyncCursor(buffer.positions))
         }
         audience.leave(roomID, subscriber)
@@ -148,7 +152,7 @@ package actor LoopDelivery: LoopPart {
     /// write for each socket, and copies a broadcast only once.
     func deliver(_ broadcasts: [Broadcast]) {
         for broadcast in broadcasts {
-            end(broadcast.entry)
+            if broadcast.position.log == .rooms { end(broadcast.entry) }
             for item in concerns(broadcast) ? broadcast.items : [] {
                 if let packet = item.packet {
                     send(packet, to: item.emission.audience, of: broadcast)
@@ -170,7 +174,7 @@ package actor LoopDelivery: LoopPart {
             || broadcast.namedPeople.contains(where: audience.hasPerson)
     }
 
-    func deliver(_ change: Presence.Change) { lagging.send(change, to: audience.room(change.member.roomID)) }
+    func deliver(_ change: Presence.Change) { lagging.send(change) }
 
     /// Starts with a log after this position; earlier entries are not sent any more.
     func start(_ logID: LogID, after position: LogPosition) {
@@ -224,7 +228,7 @@ package actor LoopDelivery: LoopPart {
 
     /// Adds the entries that a log had before the position from which it is followed.
     func backfill(_ logID: LogID, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
-        if buffer.backfill(logID, entries, from: start, to: end) { absences.backfill(logID, entries, from: start) }
+        buffer.backfill(logID, entries, from: start, to: end)
     }
 
     /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
@@ -233,7 +237,7 @@ package actor LoopDelivery: LoopPart {
     private func send(_ packet: OutgoingPacket, to recipients: Emission.Audience, of broadcast: Broadcast) {
         switch recipients {
         case .room:
-            let subscribers = audience.room(broadcast.roomID)
+            let subscribers = audience.receivers(of: broadcast.roomID, audience.room(broadcast.roomID))
             guard !subscribers.isEmpty else { return }
             // An entry names those who may have its events. Whoever has left is in none that was committed afterwards.
             let people = broadcast.people(for: subscribers.count)
@@ -242,37 +246,43 @@ package actor LoopDelivery: LoopPart {
             }
             throttle.noteWrites(to: subscribers.count)
         case .person(let id):
-            guard !absences.has(id, in: broadcast.roomID) else { return }
-            for subscriber in audience.person(id) { subscriber.socket.send(packet) }
+            for subscriber in receivers(id, in: broadcast.roomID) { subscriber.socket.send(packet) }
         case .everyone:
             switch globalScope {
             case .everyone:
                 throttle.broadcast(packet)
             case .participants:
                 for id in broadcast.participants {
-                    for subscriber in audience.person(id) { subscriber.socket.send(packet) }
+                    for subscriber in receivers(id, in: broadcast.roomID) { subscriber.socket.send(packet) }
                 }
             }
         }
+    }
+
+    /// Returns the sockets of a person that get an event of a room.
+    private func receivers(_ userID: String, in roomID: String) -> [Subscriber] {
+        absences.has(userID, in: roomID) ? [] : audience.receivers(of: roomID, audience.person(userID))
+    }
+
+    /// Returns true if a socket that is being caught up may be sent events of a room; closes it if this gateway is cut off.
+    func mayReceive(_ subscriber: Subscriber, of roomID: String) -> Bool {
+        !audience.receivers(of: roomID, [subscriber]).isEmpty
     }
 
     // MARK: Composed events
 
     /// Completes an event with the fields that only a gateway can fill in, then sends it to its person.
     private func compose(_ item: Broadcast.Item, of broadcast: Broadcast) {
-        guard case .person(let id) = item.emission.audience, !audience.person(id).isEmpty else { return }
-        guard !absences.has(id, in: broadcast.roomID) else { return }
-        guard item.emission.composition != .room else {
-            return send(events.newRoom(item.emission.data), of: item.emission, to: id, broadcast.position)
-        }
         let event = Replay.Event(item: item, roomID: broadcast.roomID)
+        guard case .person(let id) = item.emission.audience, !receivers(id, in: event.roomID).isEmpty else { return }
+        guard item.emission.composition != .room else {
+            return send(events.newRoom(item.emission.data), of: event, to: id, broadcast.position)
+        }
         guard badges.add(.init(event: event, position: broadcast.position), for: id) else { return }
         startTask { delivery in
             while let next = delivery.badges.next(for: id) {
                 let data = await delivery.events.composed(next.event, for: id)
-                if !delivery.absences.has(id, in: next.event.roomID) {
-                    delivery.send(data, of: next.event.item.emission, to: id, next.position)
-                }
+                delivery.send(data, of: next.event, to: id, next.position)
                 delivery.badges.removeNext(for: id)
             }
         }
@@ -280,45 +290,68 @@ package actor LoopDelivery: LoopPart {
 
     /// Sends to the sockets that were in the audience when the entry was fanned out. Later ones have been
     /// caught up with it, or had no cursor.
-    private func send(_ data: JSONValue?, of emission: Emission, to userID: String, _ position: EntryPosition) {
-        guard let data else { return log.error("an event could not be composed", ["event": emission.event]) }
-        let packet = OutgoingPacket.event(emission.event, [data])
-        for subscriber in audience.person(userID) where subscriber.seen[position.log] ?? 0 < position.seq {
-            subscriber.socket.send(packet)
-        }
+    private func send(_ data: JSONValue?, of event: Replay.Event, to userID: String, _ position: EntryPosition) {
+        let name = event.item.emission.event
+        let receivers = receivers(userID, in: event.roomID).filter { $0.seen[position.log] ?? 0 < position.seq }
+        guard !receivers.isEmpty else { return }
+        guard let data else { return log.error("an event could not be composed", ["event": name]) }
+        let packet = OutgoingPacket.event(name, [data])
+        for subscriber in receivers { subscriber.socket.send(packet) }
     }
 
     // MARK: People who come and go
 
+    var isCaughtUp: Bool { absences.isCaughtUp }
+
     /// Applies a change of a room's people before it is complete: who leaves gets nothing of the room any more.
-    func apply(_ change: PeopleChange) {
-        if absences.note(change) { end(change.roomID, for: change.left.map(\.userID)) }
+    ///
+    /// - Returns: false if it is known to be complete.
+    func apply(_ change: PeopleChange) -> Bool {
+        guard absences.note(change) else { return false }
+        evict(change.left.map(\.userID))
+        return true
     }
 
     /// Applies changes that were missed while this gateway had no lease.
-    func apply(_ missed: OutputLease.UnappliedChanges) {
-        absences.isUncertain = false
-        for change in missed.pending { apply(change) }
-        for entry in missed.completed { end(entry) }
-        Audience.abandonWaiting(audience.sockets(of: missed.left))
+    ///
+    /// - Returns: false if they are of another log of Rooms than this loop follows.
+    func apply(_ missed: OutputLease.UnappliedChanges) -> Bool {
+        guard let left = absences.catchUp(with: missed) else { return false }
+        audience.isCutOff = false
+        evict(left)
+        Audience.abandonWaiting(audience.sockets(of: left))
+        return true
     }
 
-    /// Ends the use of what is in memory. Closes the sockets whose output waits; with `closingAll` all of them.
+    /// Begins to hold output until `apply` or `cut`: it is not sent to who has left, as their sockets are then closed.
+    func hold() { audience.isCutOff = false }
+
+    /// Ends the use of what is in memory, and sends nothing of rooms any more. Closes the sockets whose output waits; with
+    /// `closingAll` all of them.
     func cut(closingAll: Bool = false) {
-        absences.isUncertain = true
+        absences.lose()
+        audience.isCutOff = true
         Audience.abandonWaiting(audience.everyone + audience.recovering, orAll: closingAll)
     }
 
+    /// Applies a change that is complete.
     private func end(_ entry: LogEntry) {
-        guard let change = entry.fact?.peopleChanged else { return }
-        end(entry.roomID, for: absences.note(change, in: entry.roomID, at: entry.seq))
+        guard let change = entry.fact?.peopleChanged, absences.note(entry) else { return }
+        evict(change.left)
         // Held output is from before the change.
         if !gate.isOpen { Audience.abandonWaiting(audience.sockets(of: change.left)) }
     }
 
-    private func end(_ roomID: String, for userIDs: [String]) {
-        for subscriber in userIDs.flatMap(audience.person) where subscriber.rooms.contains(roomID) {
-            leave(roomID, Subscriber.Handle(subscriber, to: loop))
+    /// Removes people's sockets from the rooms that these people have left since they joined.
+    private func evict(_ userIDs: [String]) {
+        for subscriber in userIDs.flatMap(audience.person) {
+            for (roomID, version) in subscriber.rooms
+            where !absences.admit(subscriber.caller.id, to: roomID, recordVersion: version) {
+                leave(roomID, Subscriber.Handle(subscriber, to: loop))
+                let (member, id) = (RoomMember(roomID: roomID, userID: subscriber.caller.id), subscriber.id)
+                // In the order of the socket's next join.
+                presence.enqueue { $0.remove(member, socketID: id) }
+            }
         }
     }
 
@@ -334,16 +367,7 @@ package actor LoopDelivery: LoopPart {
     ) {
         guard let position, !acks.hasReached(position) else { return goOn() }
         directory.expect(position)
-        hold(goOn, until: position, for: min(Self.maxHold, deadline - .now()))
-    }
-
-    private func hold(_ goOn: @escaping () -> Void, until position: EntryPosition, for limit: Duration) {
-        lastAck += 1
-        let id = lastAck
-        let timer = loop.schedule(after: limit) { [weak self] in
-            self?.onLoop { $0.timeOut(id, at: position, after: limit) }
-        }
-        acks.hold(.init(id: id, timer: timer, goOn: goOn), until: position)
+        acks.hold(goOn, until: position, for: min(Self.maxHold, deadline - .now()))
     }
 
     /// Waits for the fan-out of a position, like `afterFanout`.
@@ -354,25 +378,12 @@ package actor LoopDelivery: LoopPart {
         }
     }
 
-    private func timeOut(_ id: Int, at position: EntryPosition, after limit: Duration) {
-        guard let ack = acks.remove(id, at: position) else { return }
-        if position.seq != Self.anyStart {
-            log.warning(
-                "an answer comes before its event",
-                ["log": position.log.name, "seq": position.seq, "ms": limit.milliseconds])
-        }
-        ack.release()
-    }
-
-    /// The number before all entries. A log has passed it as soon as it starts, at whatever position.
-    private static let anyStart = 0
-
     /// Returns once the log is followed, or at the deadline; at once if no service is known to have it.
     func start(of logID: LogID, by deadline: LoopInstant) async {
         guard buffer.position(of: logID) == nil, directory.catalog.logs.contains(logID) else { return }
         await withCheckedContinuation { continuation in
-            hold(
-                { continuation.resume() }, until: EntryPosition(log: logID, seq: Self.anyStart),
+            acks.hold(
+                { continuation.resume() }, until: EntryPosition(log: logID, seq: PendingAcks.anyStart),
                 for: deadline - .now())
         }
     }
@@ -384,15 +395,6 @@ package actor LoopDelivery: LoopPart {
 
     func position(of logID: LogID) -> LogPosition? { buffer.position(of: logID) }
 
-    /// Begins to count the events that the room's sockets are sent, for a join. `endJoin` follows.
-    ///
-    /// - Returns: the value of `eventsDuringJoin` now.
-    package func beginJoin(of roomID: String) -> Int { joins.begin(roomID) }
-    package func endJoin(of roomID: String) { joins.end(roomID) }
-
-    /// Returns the number of events of a room that is being joined.
-    package func eventsDuringJoin(of roomID: String) -> Int { joins.events(of: roomID) }
-
     /// Returns a socket's earlier cursor with exactly the logs that are followed now. A log that started later is
     /// set to its start, as it had sent the socket nothing before. Logs that have ended are left out.
     func adapted(_ cursor: SyncCursor) -> SyncCursor {
@@ -401,9 +403,9 @@ package actor LoopDelivery: LoopPart {
                 uniqueKeysWithValues: starts.map { ($0.key, cursor.logs[$0.key] ?? .init(position: $0.value)) }))
     }
 
-    func entries(of logID: LogID, since position: LogPosition, for userID: String) -> ReplayBuffer.Lookup {
-        buffer.entries(of: logID, since: position, for: userID)
-    }
+    func entries(
+        of logID: LogID, since position: LogPosition, for userID: String, ofRooms rooms: Set<String>
+    ) -> ReplayBuffer.Lookup { buffer.entries(of: logID, since: position, for: userID, ofRooms: rooms) }
 
     /// Notes that a ping is sent to the client, after everything that was sent before.
     package func notePing(to subscriber: Subscriber.Handle) { subscriber.object.liveness.notePing(after: acks.reached) }

@@ -1,6 +1,7 @@
 import ParlorContracts
 import ParlorEventLog
 import ParlorGatewayCatalog
+import ParlorGatewayPresence
 import ParlorMessageBus
 import ParlorReactor
 import ParlorRoomViews
@@ -16,27 +17,41 @@ import Synchronization
 package final class OutputLease: Sendable {
     /// Shorter than `GatewayMembership.shortestLease`.
     static let length: Duration = .milliseconds(2200)
-    private static let maxWait: Duration = .seconds(1)
+    /// The limit of the wait for what was missed. A new gateway holds no output meanwhile, so it may wait longer.
+    private static let (maxWait, maxWaitAtStart): (Duration, Duration) = (.seconds(1), .seconds(10))
     private static let retryInterval: Duration = .milliseconds(50)
     private static let lookInterval: Duration = .milliseconds(200)
+    private static let noLog = ServiceError.unavailable("The log of rooms")
+
+    /// The number of entries of Rooms' log from before its start that a new gateway reads. No entry of another log that it
+    /// still gets is older than they are.
+    private static let earlierEntries = 1000
 
     /// Changes of rooms' people that this gateway may not have applied.
     struct UnappliedChanges: Sendable {
         let pending: [PeopleChange]
-        /// The entries of complete ones.
-        let completed: [LogEntry]
+        /// The entries of complete ones, in order.
+        var completed: [LogEntry] = []
+        /// The database of Rooms' log.
+        let databaseID: String
+        /// The number of the entry after which these are all.
+        var start: Int
 
-        var left: [String] {
-            pending.flatMap { $0.left.map(\.userID) } + completed.flatMap { $0.fact?.peopleChanged?.left ?? [] }
+        /// Who has left which room with these.
+        var left: [RoomMember] {
+            pending.flatMap { change in change.left.map { RoomMember(roomID: change.roomID, userID: $0.userID) } }
+                + completed.flatMap { entry in
+                    (entry.fact?.peopleChanged?.left ?? []).map { RoomMember(roomID: entry.roomID, userID: $0) }
+                }
         }
     }
 
     private enum Phase {
-        /// It has never caught up. Nobody can have joined a room before Rooms was there.
+        /// It has not caught up since its start, as Rooms was not there.
         case new
         /// It has a lease until the gate closes.
         case leased(until: LoopInstant)
-        /// It was disconnected for longer than a lease. Nothing of rooms arrives, and what is in memory is not used.
+        /// It was disconnected for longer than a lease. Nothing of rooms is sent, and what is in memory is not used.
         case cut
         case catchingUp
     }
@@ -45,6 +60,7 @@ package final class OutputLease: Sendable {
         var phase = Phase.new
         /// The instant of the last heartbeat that has come back.
         var lastBeat = LoopInstant(nanoseconds: 0)
+        var cutting: Task<Void, Never>?
         var catchingUp: Task<Void, Never>?
         var subscription: BusSubscription?
         var loop: EventLoop?
@@ -101,7 +117,7 @@ package final class OutputLease: Sendable {
             switch state.phase {
             case .leased(let end) where .now() < end: extend(&state, from: state.lastBeat)
             case .leased: catchUp(&state, isHolding: true)
-            // There are no sockets in rooms: output to others goes on.
+            // Nothing of rooms is sent yet, so other output goes on.
             case .new, .cut: catchUp(&state, isHolding: false)
             case .catchingUp: break
             }
@@ -109,23 +125,17 @@ package final class OutputLease: Sendable {
     }
 
     /// When the lease has ended and no heartbeat comes back: begins to catch up, as the bus hangs. While the bus is
-    /// disconnected, output goes on, as nothing of rooms arrives, but nothing from memory is used any more.
+    /// disconnected, output goes on, but nothing of rooms is sent, and nothing from memory is used any more.
     private func look() {
-        let isCut = state.withLock { state in
+        state.withLock { state in
             state.timer?.rearm(after: Self.lookInterval)
-            guard case .leased(let end) = state.phase, end <= .now() else { return false }
-            guard !bus.isConnected else {
-                catchUp(&state, isHolding: true)
-                return false
-            }
+            guard case .leased(let end) = state.phase, end <= .now() else { return }
+            guard !bus.isConnected else { return catchUp(&state, isHolding: true) }
             state.phase = .cut
-            return true
-        }
-        guard isCut else { return }
-        Task {
-            for delivery in fanout.loops { await delivery.cut() }
-            let isStillCut = state.withLock { if case .cut = $0.phase { true } else { false } }
-            if isStillCut { gate.open(until: nil) }
+            state.cutting = Task {
+                for delivery in fanout.loops { await delivery.cut() }
+                self.state.withLock { if case .cut = $0.phase { gate.open(until: nil) } }
+            }
         }
     }
 
@@ -156,13 +166,19 @@ package final class OutputLease: Sendable {
         if isHolding {
             gate.close()
             log.warning("output is held: this gateway was stopped or disconnected")
+        } else {
+            gate.open(until: state.lastBeat + Self.length)
         }
         // A later heartbeat does not say that Rooms has waited for this gateway since the request.
-        state.catchingUp = Task { [beat = state.lastBeat] in await catchUp(since: beat, isHolding, isNew: isNew) }
+        state.catchingUp = Task { [beat = state.lastBeat, cutting = state.cutting] in
+            await cutting?.value
+            await catchUp(since: beat, isHolding, isNew: isNew)
+        }
     }
 
     private func catchUp(since beat: LoopInstant, _ isHolding: Bool, isNew: Bool) async {
-        let deadline = LoopInstant.now() + Self.maxWait
+        let deadline = LoopInstant.now() + (isNew ? Self.maxWaitAtStart : Self.maxWait)
+        if isHolding { for delivery in fanout.loops { await delivery.hold() } }
         while true {
             do {
                 try await apply(by: deadline)
@@ -178,43 +194,45 @@ package final class OutputLease: Sendable {
     }
 
     private func giveUp(because error: any Error, _ isHolding: Bool, isNew: Bool) async {
-        if isHolding {
-            log.warning("sockets are closed: changes of rooms' people are not known", ["error": "\(error)"])
+        if isHolding || isNew {
+            let what = isNew ? "this gateway confirms none" : "sockets are closed"
+            log.warning("\(what): changes of rooms' people are not known", ["error": "\(error)"])
         }
-        // A new one has nothing of rooms, and follows no log of Rooms.
         if !isNew { for delivery in fanout.loops { await delivery.cut(closingAll: isHolding) } }
-        state.withLock { $0.phase = isNew ? .new : .cut }
-        gate.open(until: nil)
+        state.withLock { state in
+            state.phase = isNew ? .new : .cut
+            gate.open(until: nil)
+        }
     }
 
     /// Applies the changes of rooms' people that are not complete, and those that are complete and not followed yet. The
     /// former are requested first, so none is missed.
     private func apply(by deadline: LoopInstant) async throws {
         // Before that, it is not known which of the changes become complete.
-        guard await fanout.follows(.rooms) else { throw ServiceError.unavailable("The log of rooms") }
+        guard await fanout.position(of: .rooms) != nil else { throw Self.noLog }
         let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
         let pending = try await bus.askForAll(Subject.pendingChanges, context, of: "Rooms") { _ in }
-        let missed = UnappliedChanges(
-            pending: pending.compactMap(PeopleChange.init),
-            completed: try await missedEntries(by: deadline))
+        let missed = try await missedChanges(pending.compactMap(PeopleChange.init), by: deadline)
         memberships.forgetAll()
-        for delivery in fanout.loops { await delivery.apply(missed) }
+        // The log may be another one since, as after the restore of a backup.
+        for delivery in fanout.loops { guard await delivery.apply(missed) else { throw Self.noLog } }
     }
 
-    private func missedEntries(by deadline: LoopInstant) async throws -> [LogEntry] {
-        guard let delivery = fanout.loops.first, var position = await delivery.position(of: .rooms) else {
-            return []
-        }
-        var missed: [LogEntry] = []
+    private func missedChanges(_ pending: [PeopleChange], by deadline: LoopInstant) async throws -> UnappliedChanges {
+        guard let position = await fanout.position(of: .rooms) else { throw Self.noLog }
+        let isNew = await !fanout.areCaughtUp()
+        var query = isNew ? LogQuery(since: max(0, position.seq - Self.earlierEntries)) : LogQuery(after: position)
+        var missed = UnappliedChanges(pending: pending, databaseID: position.databaseID, start: query.since)
         while true {
             let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
-            let page = try await entries.client.page(of: .rooms, LogQuery(after: position), context)
-            guard page.isKnown, page.head.databaseID == position.databaseID else {
-                throw ServiceError.unavailable("The log of rooms")
-            }
-            missed += page.entries.filter { $0.fact?.peopleChanged != nil }
-            guard page.through < page.head.seq, let last = page.entries.last else { return missed }
-            position = LogPosition(after: last, in: position.databaseID)
+            let page = try await entries.client.page(of: .rooms, query, context)
+            guard page.isKnown, page.head.databaseID == position.databaseID else { throw Self.noLog }
+            // Earlier ones may have been pruned.
+            missed.start = max(missed.start, page.oldest - 1)
+            missed.completed += page.entries.filter { $0.fact?.peopleChanged != nil }
+            guard page.through < page.head.seq else { return missed }
+            guard let last = page.entries.last else { throw Self.noLog }
+            query = LogQuery(after: LogPosition(after: last, in: position.databaseID))
         }
     }
 }

@@ -24,7 +24,8 @@ package struct Recovery: Sendable {
     private let missed: EntryFetcher
     private let events: EventComposer
     private let limits: Limits
-    private let requestTimeout: Duration
+    /// The limit of the wait for a log or its owner. It leaves the socket's requests, which wait meanwhile, a quarter of their time.
+    private let patience: Duration
     private let log: Logger
     /// The size of a socket's queue below which its replay continues.
     private let maxBacklog: Int
@@ -48,7 +49,7 @@ package struct Recovery: Sendable {
         self.missed = missed
         self.events = events
         self.limits = limits
-        self.requestTimeout = requestTimeout
+        patience = requestTimeout * 3 / 4
         self.log = log
         maxBacklog = min(128 << 10, maxUnsentBytes / 4)
     }
@@ -56,13 +57,13 @@ package struct Recovery: Sendable {
     /// Catches a subscriber up from the cursor that it sent. Then it belongs to the audience, unless it has
     /// closed.
     ///
-    /// Its requests wait meanwhile. So if entries cannot be fetched within a request's deadline, the replay
+    /// Its requests wait meanwhile. So if entries cannot be fetched within `patience`, the replay
     /// ends, and the client is informed that it has to reload. The same applies to a log that is not followed yet.
     func recover(
         _ subscriber: Subscriber, since given: JSONValue, from address: IPAddress, on delivery: isolated LoopDelivery
     ) async {
         let userID = subscriber.caller.id
-        let deadline = LoopInstant.now() + requestTimeout
+        let deadline = LoopInstant.now() + patience
         if let cursor = given.string.flatMap({ cursors.decode($0, for: userID) }),
             limits.mayRecover(userID, from: address)
         {
@@ -85,7 +86,7 @@ package struct Recovery: Sendable {
         _ roomID: String, _ subscriber: Subscriber, recordVersion version: Int, by deadline: LoopInstant,
         on delivery: isolated LoopDelivery
     ) async {
-        if !subscriber.rooms.contains(roomID), let continuations = subscriber.continuations {
+        if !subscriber.hasJoined(roomID), let continuations = subscriber.continuations {
             if let cursor = continuations.cursor(of: roomID) {
                 let isReplayed = await replay(
                     to: subscriber, from: delivery.adapted(cursor), .room(roomID), by: deadline, on: delivery
@@ -142,7 +143,7 @@ package struct Recovery: Sendable {
                     maxBytes: Self.pageBytes)
             else { return false }
             var isMore = true
-            var source = Source(usesMemory: !delivery.absences.mayHaveCome(userID, since: cursor))
+            var source = Source(came: delivery.absences.arrivals(of: userID, since: cursor))
             if case .room(let id) = scope { source.rooms = [id] }
             while isMore {
                 guard
@@ -152,7 +153,7 @@ package struct Recovery: Sendable {
                 guard count <= Self.maxReplayed else { return false }
                 guard await send(page.events, to: subscriber, on: delivery) else { return false }
                 // Extend the deadline: time spent on a slow reader must not count against the logs' owners.
-                deadline = max(deadline, .now() + requestTimeout)
+                deadline = max(deadline, .now() + patience)
                 isMore = page.isMore
             }
             cursor = replay.cursor
@@ -190,8 +191,8 @@ package struct Recovery: Sendable {
         since cursor: SyncCursor, by subscriber: Subscriber, _ scope: Replay.Scope, on delivery: isolated LoopDelivery
     ) -> [OutgoingPacket]? {
         let userID = subscriber.caller.id
-        let usesMemory = !delivery.absences.mayHaveCome(userID, since: cursor)
         guard
+            let came = delivery.absences.arrivals(of: userID, since: cursor),
             var replay = Replay(
                 from: cursor, to: delivery.positions, for: userID, scope, limit: Self.pageSize,
                 maxBytes: maxBacklog)
@@ -199,9 +200,9 @@ package struct Recovery: Sendable {
         while true {
             switch replay.next() {
             case .fetch(let logID, let since, let through):
-                guard usesMemory, case .found(let entries) = delivery.entries(of: logID, since: since, for: userID)
+                guard case .found(let entries) = delivery.entries(of: logID, since: since, for: userID, ofRooms: came)
                 else { return nil }
-                replay.supply(logID, entries, through: through)
+                replay.supply(logID, entries, ofRooms: came, through: through)
             case .page(let page):
                 let visible = page.events.filter { !delivery.absences.has(userID, in: $0.roomID) }
                 let packets = visible.compactMap(\.item.packet)
@@ -242,8 +243,8 @@ package struct Recovery: Sendable {
 
     /// Where the entries of a round come from.
     private struct Source {
-        /// False if the person has come to a room: the entries in memory are then not all.
-        let usesMemory: Bool
+        /// The rooms to which the person has come since the cursor; nil if that is not known, and memory is not used.
+        let came: Set<String>?
         /// The rooms whose entries are requested. They are found once, when the end positions are known.
         var rooms: [String]?
     }
@@ -258,8 +259,9 @@ package struct Recovery: Sendable {
             switch replay.next() {
             case .page(let page): return page
             case .fetch(let logID, let since, let through):
-                switch delivery.entries(of: logID, since: since, for: caller.id) {
-                case .found(let entries) where source.usesMemory: replay.supply(logID, entries, through: through)
+                switch delivery.entries(of: logID, since: since, for: caller.id, ofRooms: source.came ?? []) {
+                case .found(let entries) where source.came != nil:
+                    replay.supply(logID, entries, ofRooms: source.came, through: through)
                 case .unknown: return nil
                 case .older, .found:
                     do throws(ServiceError) {
@@ -297,7 +299,7 @@ package struct Recovery: Sendable {
             while subscriber.isConnected, subscriber.socket.unsentCost > maxBacklog {
                 await pause(for: Self.backlogInterval, on: delivery)
             }
-            guard subscriber.isConnected else { return false }
+            guard subscriber.isConnected, delivery.mayReceive(subscriber, of: event.roomID) else { return false }
             if delivery.absences.has(subscriber.caller.id, in: event.roomID) { continue }
             if let packet = event.item.packet {
                 subscriber.socket.send(packet)

@@ -38,8 +38,8 @@ package struct Replay {
         var state: SyncCursor.LogState
         var end: LogPosition
         var waiting: ArraySlice<Broadcast> = []
-        /// True if the entries are of the person's rooms as they are now, also those from before the person came.
-        var areOfOwnRooms = false
+        /// The rooms of which the person gets all entries, also those from before they came; nil for all rooms.
+        var ownRooms: Set<String>? = []
         /// The position up to which entries were supplied.
         var supplied: LogPosition
 
@@ -101,10 +101,11 @@ package struct Replay {
     ///
     /// - Parameters:
     ///   - entries: the person's entries, in order, after the requested position; entries after the end are ignored.
+    ///   - rooms: those of which the person gets all entries, also those that do not name them; nil for all rooms.
     ///   - through: the position up to which they are complete.
-    mutating func supply(_ logID: LogID, _ entries: [Broadcast], ofOwnRooms: Bool = false, through: Int) {
+    mutating func supply(_ logID: LogID, _ entries: [Broadcast], ofRooms rooms: Set<String>? = [], through: Int) {
         guard let index = sources.firstIndex(where: { $0.logID == logID }) else { return }
-        sources[index].areOfOwnRooms = ofOwnRooms
+        sources[index].ownRooms = rooms
         let end = sources[index].end
         sources[index].waiting = entries[...].prefix { $0.position.seq <= end.seq }
         if through < end.seq, let last = sources[index].waiting.last {
@@ -121,7 +122,7 @@ package struct Replay {
         _ logID: LogID, _ entries: [LogEntry], through: Int, sending: @escaping Emitters.Filter = { $0.emissions }
     ) {
         supply(
-            logID, entries.map { Broadcast($0, of: logID, sending: sending) }, ofOwnRooms: true, through: through)
+            logID, entries.map { Broadcast($0, of: logID, sending: sending) }, ofRooms: nil, through: through)
     }
 
     /// Leaves out the rest of a log that cannot be fetched. The cursor keeps its position there.
@@ -170,8 +171,9 @@ package struct Replay {
     private func ownEvents(in source: Source) -> [Event] {
         guard let broadcast = source.waiting.first else { return [] }
         let isNamed = broadcast.participants.contains(userID)
+        let isOfOwnRoom = source.ownRooms?.contains(broadcast.roomID) ?? true
         return broadcast.items.filter { item in
-            let isOwn = isNamed || source.areOfOwnRooms && !item.emission.isNarrow
+            let isOwn = isNamed || isOfOwnRoom && !item.emission.isNarrow
             return switch (item.emission.audience, scope) {
             // Nobody can join "no room", so nobody was sent such an event.
             case (.room, .person): !broadcast.roomID.isEmpty && isOwn

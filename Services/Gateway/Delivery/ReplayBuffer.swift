@@ -38,6 +38,14 @@ struct ReplayBuffer {
             bytes += entries[index].entry.emissionsJSON.bytes.count
         }
 
+        /// Returns the indices of a person's entries, and of those of these rooms, in order.
+        func indices(of userID: String, _ rooms: Set<String>) -> [Int32] {
+            let own = byPerson[userID] ?? []
+            guard !rooms.isEmpty else { return own }
+            let inRooms = entries.indices.lazy.filter { rooms.contains(entries[$0].roomID) }.map { Int32($0) }
+            return Set(own).union(inRooms).sorted()
+        }
+
         mutating func append(_ broadcast: Broadcast) {
             let index = Int32(entries.count)
             for id in broadcast.participants { byPerson[id, default: []].append(index) }
@@ -130,8 +138,10 @@ struct ReplayBuffer {
         log.newest?.logPosition(in: log.start.databaseID) ?? log.start
     }
 
-    /// Returns a person's entries of a log after a position.
-    func entries(of logID: LogID, since position: LogPosition, for userID: String) -> Lookup {
+    /// Returns a person's entries of a log after a position, and all entries of these rooms.
+    func entries(
+        of logID: LogID, since position: LogPosition, for userID: String, ofRooms rooms: Set<String> = []
+    ) -> Lookup {
         guard let log = logs[logID], log.start.databaseID == position.databaseID, position.seq <= log.seq else {
             return .unknown
         }
@@ -141,7 +151,7 @@ struct ReplayBuffer {
         guard digest == position.digest else { return .unknown }
         var found: [Broadcast] = []
         for generation in [log.old, log.young] {
-            for index in generation.byPerson[userID] ?? [] {
+            for index in generation.indices(of: userID, rooms) {
                 let entry = generation.entries[Int(index)]
                 if entry.position.seq > position.seq { found.append(entry) }
             }

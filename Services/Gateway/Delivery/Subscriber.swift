@@ -8,10 +8,12 @@ import ParlorSocketIO
 package final class Subscriber {
     package typealias Handle = LoopBound<Subscriber>
 
+    /// The socket's id in this process, as presence knows it.
+    let id: String
     let socket: Socket
     package let caller: Caller
-    /// The rooms it has joined.
-    package internal(set) var rooms: Set<String> = []
+    /// The rooms it has joined, each with the version of the record that admitted it.
+    package internal(set) var rooms: [String: Int] = [:]
     /// False once the client has left; nothing is sent to it any more.
     package var isConnected = true
     package var liveness: ClientLiveness
@@ -28,9 +30,12 @@ package final class Subscriber {
     /// Its index in the audience, so that removal takes constant time; nil while it is not in the audience.
     var everyoneIndex: Int?
 
-    package init(_ socket: Socket, caller: Caller) {
+    package init(_ socket: Socket, id: String, caller: Caller) {
+        self.id = id
         self.socket = socket
         self.caller = caller
         liveness = ClientLiveness(at: .now())
     }
+
+    package func hasJoined(_ roomID: String) -> Bool { rooms[roomID] != nil }
 }

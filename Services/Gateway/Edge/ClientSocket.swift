@@ -45,7 +45,7 @@ final class ClientSocket {
         self.caller = caller
         self.sessionID = sessionID
         address = socket.handshake.client
-        subscriber = Subscriber.Handle(Subscriber(socket, caller: caller), to: loop)
+        subscriber = Subscriber.Handle(Subscriber(socket, id: id, caller: caller), to: loop)
     }
 
     var isConnected: Bool { subscriber.object.isConnected }

@@ -69,8 +69,8 @@ package struct RoomJoins: Sendable {
     ) async throws(ServiceError) -> JSONValue? {
         // Once the join has had an effect, nothing may fail any more.
         guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
-        let earlier = front.delivery.onLoop { $0.beginJoin(of: roomID) }
-        defer { front.delivery.onLoop { $0.endJoin(of: roomID) } }
+        let earlier = front.delivery.onLoop { $0.joins.begin(roomID) }
+        defer { front.delivery.onLoop { $0.joins.end(roomID) } }
         let base = try await composer.base(of: roomID, origin.context(for: client.caller, key: roomID))
         let version = base["version"]?.int ?? 0
         guard client.isConnected else { return nil }
@@ -81,8 +81,8 @@ package struct RoomJoins: Sendable {
         client.subscriber.object.liveness.noteJoin()
         guard client.isConnected else { return nil }
         // The person may have left the room since Rooms was asked.
-        guard client.subscriber.object.rooms.contains(roomID) else { throw .roomNotFound }
-        let left = keepsOthers ? [] : client.subscriber.object.rooms.filter { $0 != roomID }
+        guard client.subscriber.object.hasJoined(roomID) else { throw .roomNotFound }
+        let left = keepsOthers ? [] : client.subscriber.object.rooms.keys.filter { $0 != roomID }
         for other in left { leaveAudience(of: other, client, on: front) }
         let (id, userID) = (client.id, client.caller.id)
         await presence.join(.init(roomID: roomID, userID: userID), socketID: id, seesAll: seesAll)
@@ -99,7 +99,7 @@ package struct RoomJoins: Sendable {
             await presence.disconnect(socketID: id)
             return nil
         }
-        guard client.subscriber.object.rooms.contains(roomID) else {
+        guard client.subscriber.object.hasJoined(roomID) else {
             await presence.leave(.init(roomID: roomID, userID: userID), socketID: id)
             throw .roomNotFound
         }
@@ -129,7 +129,7 @@ package struct RoomJoins: Sendable {
         var included = earlier
         var last: ComposedRoom?
         for _ in 0..<Self.maxCompositions {
-            let events = front.delivery.onLoop { $0.eventsDuringJoin(of: roomID) }
+            let events = front.delivery.onLoop { $0.joins.events(of: roomID) }
             if events != included {
                 let context = origin.with(atLeast: Self.leastWait, atMost: Self.maxWait).context(
                     for: caller, key: roomID)
@@ -147,7 +147,7 @@ package struct RoomJoins: Sendable {
             } catch {
                 guard last != nil else { throw error }
             }
-            if front.delivery.onLoop({ $0.eventsDuringJoin(of: roomID) }) == included { break }
+            if front.delivery.onLoop({ $0.joins.events(of: roomID) }) == included { break }
         }
         guard let last else { throw ServiceError(.internal, "Something went wrong on our side.") }
         return last
@@ -156,7 +156,7 @@ package struct RoomJoins: Sendable {
     private func leave(
         _ roomID: String, _ client: ClientSocket, _ origin: RequestOrigin, on front: isolated EventFront
     ) async throws(ServiceError) {
-        guard client.subscriber.object.rooms.contains(roomID) else {
+        guard client.subscriber.object.hasJoined(roomID) else {
             // A person may type in a room without having joined it.
             let member = RoomMember(roomID: roomID, userID: client.caller.id)
             await presence.setTyping(false, member, socketID: client.id)
@@ -179,7 +179,7 @@ package struct RoomJoins: Sendable {
         _ isTyping: Bool, in roomID: String, _ client: ClientSocket, _ origin: RequestOrigin,
         on front: isolated EventFront
     ) async throws(ServiceError) {
-        if !client.subscriber.object.rooms.contains(roomID) {
+        if !client.subscriber.object.hasJoined(roomID) {
             try await requireMembership(of: client.caller, in: roomID, origin, on: front)
         }
         guard client.isConnected else { return }

@@ -113,8 +113,16 @@ package actor Presence: LoopActor {
     /// Records that a socket left a room, which also ends its typing there. Returns when the services are
     /// notified.
     package func leave(_ member: RoomMember, socketID: String) async {
+        await remove(member, socketID: socketID)?.value
+    }
+
+    /// Records that a socket left a room.
+    ///
+    /// - Returns: the task that ends when the services are notified; nil if they are.
+    @discardableResult
+    package func remove(_ member: RoomMember, socketID: String) -> Task<Void, Never>? {
         stopTyping(member, socketID: socketID)
-        await end(Entry(kind: .presence, member: member), socketID: socketID)?.value
+        return end(Entry(kind: .presence, member: member), socketID: socketID)
     }
 
     /// Records that a socket has closed.
@@ -172,17 +180,6 @@ package actor Presence: LoopActor {
         for socketID in table.sockets(owning: Entry(kind: .typing, member: member)) {
             stopTyping(member, socketID: socketID)
         }
-    }
-
-    /// Ends a person's presence and typing in a room, on all sockets of this gateway. Returns when the services are notified.
-    package func end(_ member: RoomMember) async {
-        endTyping(member)
-        let entry = Entry(kind: .presence, member: member)
-        var ended: [Task<Void, Never>] = []
-        for socketID in table.sockets(owning: entry) {
-            if let task = end(entry, socketID: socketID) { ended.append(task) }
-        }
-        for task in ended { await task.value }
     }
 
     /// Returns the people who have these rooms open now.

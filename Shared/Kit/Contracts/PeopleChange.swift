@@ -22,13 +22,19 @@ public struct PeopleChange: Sendable, Equatable {
     public let left: [Leaver]
     /// True if nobody is left: the room and all that it has will be deleted.
     public let isLast: Bool
+    /// The number of the last entry of Rooms' log when the change was stored; nil if that is not known.
+    public let storedAfter: Int?
 
-    public init(roomID: String, version: Int, joined: [String] = [], left: [Leaver] = [], isLast: Bool = false) {
+    public init(
+        roomID: String, version: Int, joined: [String] = [], left: [Leaver] = [], isLast: Bool = false,
+        storedAfter: Int? = nil
+    ) {
         self.roomID = roomID
         self.version = version
         self.joined = joined
         self.left = left
         self.isLast = isLast
+        self.storedAfter = storedAfter
     }
 
     public func write(to json: inout JSONWriter) {
@@ -45,6 +51,7 @@ public struct PeopleChange: Sendable, Equatable {
                 }
             }
             if isLast { $0.member("isLast", true) }
+            if let storedAfter { $0.member("storedAfter", storedAfter) }
         }
     }
 
@@ -62,6 +69,6 @@ public struct PeopleChange: Sendable, Equatable {
         else { return nil }
         self.init(
             roomID: roomID, version: version, joined: object["joined"]?.array?.compactMap(\.string) ?? [], left: left,
-            isLast: object["isLast"]?.bool ?? false)
+            isLast: object["isLast"]?.bool ?? false, storedAfter: object["storedAfter"]?.int)
     }
 }

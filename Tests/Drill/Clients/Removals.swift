@@ -1,3 +1,4 @@
+import ParlorReactor
 import Synchronization
 
 /// The people who may receive nothing of a group any more.
@@ -8,7 +9,8 @@ final class Removals: Sendable {
     }
 
     private struct State {
-        var inEffect: Set<Removal> = []
+        /// The time since which each removal is in effect.
+        var inEffect: [Removal: LoopInstant] = [:]
         var faults: [String] = []
         var count = 0
     }
@@ -19,21 +21,25 @@ final class Removals: Sendable {
 
     /// Notes that a removal was answered, and that everything from before has arrived.
     func note(_ person: String, from roomID: String) {
-        state.withLock { _ = $0.inEffect.insert(Removal(person: person, roomID: roomID)) }
+        state.withLock { $0.inEffect[Removal(person: person, roomID: roomID)] = .now() }
     }
 
     /// Notes that the person is about to be added again.
     func end(_ person: String, from roomID: String) {
-        state.withLock { _ = $0.inEffect.remove(Removal(person: person, roomID: roomID)) }
+        state.withLock { $0.inEffect[Removal(person: person, roomID: roomID)] = nil }
     }
 
     /// Checks that a person may receive an event of a room now.
-    func check(_ event: String, of roomID: String, to person: String) {
+    func check(_ event: String, of roomID: String, to person: String, isReplayed: Bool) {
         state.withLock { state in
-            guard state.inEffect.contains(Removal(person: person, roomID: roomID)) else { return }
+            guard let time = state.inEffect[Removal(person: person, roomID: roomID)] else { return }
             state.count += 1
             guard state.faults.count < Self.maxFaults else { return }
-            state.faults.append("\(person) received \(event) of group \(roomID) after the removal")
+            state.faults.append(
+                """
+                \(person) received \(event) of group \(roomID) \(isReplayed ? "in a replay " : "")\
+                \(LoopInstant.now() - time) after the removal
+                """)
         }
     }
 

@@ -109,7 +109,7 @@ actor SimulatedClient {
     func receive(_ name: ArraySlice<UInt8>, _ data: JSONValue) {
         let event = String(decoding: name, as: UTF8.self)
         if event != "room:removed", !event.hasSuffix(":global"), let roomID = Self.roomID(of: data) {
-            removals.check(event, of: roomID, to: person.id)
+            removals.check(event, of: roomID, to: person.id, isReplayed: receivedBefore != nil)
         }
         switch event {
         case "message:new":

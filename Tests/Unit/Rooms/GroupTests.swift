@@ -38,8 +38,10 @@ struct GroupTests {
             let room = try await harness.group(alice, bob, harness.carol)
             let gateway = try FakeKeeper("gateways.g1.fence", on: harness.bus)
             try harness.bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", "g1") })
+            let head = try await harness.database.read { try EventLog.head(on: $0) }
             try await harness.remove(bob, from: room, by: alice)
             #expect(gateway.changes.map(\.version) == [2])
+            #expect(gateway.changes.map(\.storedAfter) == [head], "so it knows a fence that was held up on its way")
         }
     }
 

@@ -141,6 +141,32 @@ struct GatewayHarness: Sendable {
         return try await answers.next().outcome
     }
 
+    /// Sends the gateway a change of a room's people, as Rooms does.
+    ///
+    /// - Returns: true if the gateway confirms it.
+    func confirms(_ change: PeopleChange) async throws -> Bool {
+        let heartbeats = Arrivals<String>()
+        let subscription = try bus.subscribe(Subject.gatewayAlive) { message in
+            if let id = message.data["gateway"]?.string { heartbeats.add(id) }
+        }
+        defer { subscription.cancel() }
+        let fence = JSONWriter.object { $0.member("change", change.json) }
+        let payload = try await bus.request(
+            Subject.gatewayFence(of: try await heartbeats.next()), fence, BusContext(requestID: "test"))
+        do throws(ServiceError) {
+            _ = try Reply(payload)
+            return true
+        } catch {
+            #expect(error.code == .serviceUnavailable)
+            return false
+        }
+    }
+
+    /// Waits until the gateway knows which changes of rooms' people are pending.
+    func waitUntilCaughtUp() async throws {
+        while try await !confirms(PeopleChange(roomID: "another", version: 2)) {}
+    }
+
     /// Returns a cursor of Ada's at the heads of these logs, as another gateway with the same key would issue it.
     func cursor(at services: FakeService...) -> String {
         let heads = services.reduce(into: [LogID: LogPosition]()) { $0.merge($1.heads) { first, _ in first } }
@@ -171,8 +197,10 @@ struct GatewayHarness: Sendable {
     }
 
     /// Returns a connected client that has joined the room `r`.
-    func join(_ caller: Caller = ada, room: String = "r") async throws -> SocketIOTestClient {
-        serveRoom()
+    func join(
+        _ caller: Caller = ada, room: String = "r", recordVersion: Int = 1
+    ) async throws -> SocketIOTestClient {
+        serveRoom(version: recordVersion)
         let client = try await connect(caller)
         try await client.emit("room:join", "{\"roomId\":\"\(room)\"}", ack: 1)
         while true {
@@ -186,9 +214,11 @@ struct GatewayHarness: Sendable {
     // MARK: What services say
 
     /// Makes the rooms service know every room, with Ada and Bob in it.
-    func serveRoom() {
+    ///
+    /// - Parameter version: that of its record.
+    func serveRoom(version: Int = 1) {
         rooms.on("rooms.get") { request in
-            request.reply(Reply(.ok, Self.base(request.data["roomId"]?.string ?? "")).json)
+            request.reply(Reply(.ok, Self.base(request.data["roomId"]?.string ?? "", version: version)).json)
         }
         rooms.on("rooms.membership") { request in
             let participants = ["ada", "bob"].map {
@@ -222,9 +252,10 @@ struct GatewayHarness: Sendable {
     }
 
     /// Returns a room as the rooms service writes it.
-    static func base(_ id: String, name: String? = nil, updatedAt: Int = 5000) -> JSONValue {
+    static func base(_ id: String, name: String? = nil, version: Int = 1, updatedAt: Int = 5000) -> JSONValue {
         JSONWriter.object { json in
             json.member("id", id)
+            json.member("version", version)
             json.member("name", name)
             json.member("displayName", "Ada & bob")
             json.member("createdBy", "ada")

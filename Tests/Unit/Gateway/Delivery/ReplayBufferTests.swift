@@ -42,6 +42,16 @@ struct ReplayBufferTests {
         #expect(Self.seqs(recent.entries(of: "chat", since: Self.position(4), for: "eve")) == [])
     }
 
+    @Test("all entries of given rooms are found as well, in order, each once")
+    func ofRooms() {
+        let recent = Self.filled(1...14)
+        func seqs(_ rooms: Set<String>) -> [Int]? {
+            Self.seqs(recent.entries(of: "chat", since: Self.position(4), for: "cy", ofRooms: rooms))
+        }
+        #expect(seqs(["r", "other"]) == Array(5...14))
+        #expect(seqs(["other"]) == [6, 9, 12])
+    }
+
     @Test("an entry is found for each person that it has an event for, participant or not")
     func outsiders() {
         var recent = ReplayBuffer()

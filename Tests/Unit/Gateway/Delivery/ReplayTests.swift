@@ -119,6 +119,28 @@ struct ReplayTests {
             ])
     }
 
+    @Test("of a room that the person came to, the room events from before are replayed; those of other rooms are not")
+    func cameLater() throws {
+        let entries = [
+            Self.entry("chat", 1, at: 0, people: ["bob"]), Self.entry("chat", 2, at: 1, room: "other", people: ["bob"]),
+            Self.entry("chat", 3, at: 2, people: ["ada", "bob"]),
+        ]
+        let ends: [LogID: LogPosition] = [
+            "chat": LogPosition(after: entries[2].entry, in: "chat"), "notes": Self.position("notes", 6),
+        ]
+        var replay = try #require(Replay(from: Self.cursor(0, 6), to: ends, for: "ada", limit: 9, maxBytes: .max))
+        guard case .fetch = replay.next() else {
+            Issue.record("the entries were not requested")
+            return
+        }
+        replay.supply("chat", entries, ofRooms: ["r"], through: 3)
+        guard case .page(let page) = replay.next() else {
+            Issue.record("there is no page")
+            return
+        }
+        #expect(Self.received(page) == ["room chat1", "room chat3"])
+    }
+
     @Test("of an entry without a room its person's events are replayed")
     func noRoom() throws {
         let entry = Self.entry("chat", 1, at: 0, room: "", people: ["bob"])

@@ -37,20 +37,62 @@ struct FanoutTests {
     @Test("a gateway confirms a change of people only if it follows Rooms' log", arguments: [true, false])
     func fences(followsRooms: Bool) async throws {
         try await GatewayHarness.run(logsAll: followsRooms) { harness in
-            let heartbeats = Arrivals<String>()
-            let subscription = try harness.bus.subscribe(Subject.gatewayAlive) { message in
-                if let id = message.data["gateway"]?.string { heartbeats.add(id) }
-            }
-            defer { subscription.cancel() }
-            let change = PeopleChange(roomID: "r", version: 2, joined: ["bob"])
-            let fence = JSONWriter.object { $0.member("change", change.json) }
-            let payload = try await harness.bus.request(
-                Subject.gatewayFence(of: try await heartbeats.next()), fence, BusContext(requestID: "test"))
             if followsRooms {
-                _ = try Reply(payload)
+                try await harness.waitUntilCaughtUp()
             } else {
-                #expect { try Reply(payload) } throws: { ($0 as? ServiceError)?.code == .serviceUnavailable }
+                #expect(try await !harness.confirms(PeopleChange(roomID: "r", version: 2, joined: ["bob"])))
             }
+        }
+    }
+
+    @Test("only the log of rooms says who has left a room")
+    func otherLog() async throws {
+        try await GatewayHarness.run(logsAll: true) { harness in
+            let client = try await harness.join()
+            let ada = PeopleChange.Leaver(userID: "ada", username: "ada", firstName: nil)
+            let change = PeopleChange(roomID: "r", version: 1000, left: [ada])
+            harness.chat.emit([Emission(to: .room, "first", data(1))], fact: .peopleChanged(change))
+            harness.chat.emit([Emission(to: .room, "second", data(2))])
+            #expect(try await client.next() == .event("first", data(1)))
+            #expect(try await client.next() == .event("second", data(2)))
+            harness.rooms.emit([], fact: .peopleChanged(change), participants: ["bob"])
+            while try await client.ask("room:join", #"{"roomId":"r"}"#)["success"]?.bool == true {}
+        }
+    }
+
+    @Test("a late fence of somebody's removal does not touch the socket with which they have come again")
+    func lateFence() async throws {
+        try await GatewayHarness.run(logsAll: true) { harness in
+            try await harness.waitUntilCaughtUp()
+            let client = try await harness.join(recordVersion: 3)
+            let ada = PeopleChange.Leaver(userID: "ada", username: "ada", firstName: nil)
+            #expect(try await harness.confirms(PeopleChange(roomID: "r", version: 2, left: [ada])))
+            harness.chat.emit([Emission(to: .room, "to:room", data(1))])
+            #expect(try await client.next() == .event("to:room", data(1)))
+            #expect(try await harness.confirms(PeopleChange(roomID: "r", version: 4, left: [ada])))
+            harness.chat.emit([Emission(to: .room, "to:room", data(2)), Emission(to: .everyone, "to:all", data(3))])
+            #expect(try await client.next() == .event("to:all", data(3)))
+        }
+    }
+
+    @Test(
+        "while a gateway is cut off, a socket that is to get an event of a room is closed instead",
+        arguments: [nil, Emission.Composition.badges])
+    func cutOff(composition: Emission.Composition?) async throws {
+        let bus = FakeBus()
+        try await GatewayHarness.run(loops: 1, logsAll: true, bus: bus) { harness in
+            try await harness.waitUntilCaughtUp()
+            let client = try await harness.connect()
+            let badges = try JSONValue(parsing: #"{"roomId":"r","badges":{"messages":0},"hasUnread":false}"#)
+            bus.lose { $0.subject == Subject.gatewayAlive }
+            bus.setConnected(false)
+            var packet: SocketIOTestClient.Packet?
+            repeat {
+                // Events go on until the lease has ended.
+                harness.chat.emit([Emission(to: .person("ada"), "badges", badges, composition: composition)])
+                packet = try await client.next()
+            } while packet == .event("badges", badges)
+            #expect(packet == .other("closed"))
         }
     }
 
@@ -143,6 +185,19 @@ struct FanoutTests {
             #expect(try await bob.next() == .event("second", data(2)))
             #expect(try await ada.next() == .event("first", data(1)))
             #expect(try await ada.next() == .event("second", data(2)))
+        }
+    }
+
+    @Test("with GLOBAL_SCOPE=participants who has left a room gets no global event of an entry from before")
+    func formerParticipants() async throws {
+        try await GatewayHarness.run(["--global-scope", "participants"], logsAll: true) { harness in
+            try await harness.waitUntilCaughtUp()
+            let ada = try await harness.connect()
+            let leaver = PeopleChange.Leaver(userID: "ada", username: "ada", firstName: nil)
+            #expect(try await harness.confirms(PeopleChange(roomID: "r", version: 2, left: [leaver])))
+            harness.chat.emit([Emission(to: .everyone, "earlier", data(1))])
+            harness.chat.emit([Emission(to: .everyone, "elsewhere", data(2))], room: "s")
+            #expect(try await ada.next() == .event("elsewhere", data(2)))
         }
     }
 

@@ -108,6 +108,24 @@ struct RecoveryTests {
         }
     }
 
+    @Test("what was written in a room before its person came is replayed, too, from memory")
+    func cameToRoom() async throws {
+        try await GatewayHarness.run(loops: 1, logsAll: true) { harness in
+            try await harness.waitUntilCaughtUp()
+            let first = try await Self.connect(harness, since: "none")
+            harness.chat.emit([Emission(to: .room, "earlier", .emptyObject)], participants: ["bob", "cy"])
+            harness.chat.emit([Emission(to: .room, "elsewhere", .emptyObject)], room: "s", participants: ["bob", "cy"])
+            let change = PeopleChange(roomID: "r", version: 2, joined: ["ada"])
+            harness.rooms.emit([], fact: .peopleChanged(change), participants: ["bob", "cy", "ada"])
+            Self.publish(harness, "later")
+            harness.rooms.emit([Emission(to: .everyone, "all", .emptyObject)])
+            while try await first.client.next() != .event("all", .emptyObject) {}
+            let second = try await Self.connect(harness, since: first.cursor)
+            #expect(second.isRecovered)
+            #expect(second.missed == ["earlier", "later"])
+        }
+    }
+
     @Test("a socket that has left very many rooms loads all again, once, and rooms continue from there")
     func leavesMany() async throws {
         try await GatewayHarness.run(["--rate-joins", "1000/1h,1000/1h"], loops: 1) { harness in
