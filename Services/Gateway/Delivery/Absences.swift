@@ -42,9 +42,19 @@ package struct Absences {
     }
 
     /// Notes that Rooms' record of this version has the person.
-    mutating func noteRecord(_ version: Int, of userID: String, in roomID: String) {
+    ///
+    /// - Parameter seq: the position in Rooms' log; the entry that says so comes after it.
+    mutating func noteRecord(_ version: Int, of userID: String, in roomID: String, after seq: Int) {
         let key = Key(userID: userID, roomID: roomID)
-        if !versions.isEmpty, versions[key] ?? .max <= version { versions[key] = nil }
+        guard !versions.isEmpty, versions[key] ?? .max <= version else { return }
+        versions[key] = nil
+        noteArrival(of: userID, in: roomID, at: seq + 1)
+    }
+
+    private mutating func noteArrival(of userID: String, in roomID: String, at seq: Int) {
+        var known = arrivals[userID] ?? Arrivals()
+        known.note(roomID, at: seq)
+        if arrivals.set(known, for: userID) { forgetEarlier() }
     }
 
     /// Returns true if a person may be in a room with a record of this version, as far as is known.
@@ -57,7 +67,7 @@ package struct Absences {
     ///
     /// - Returns: nil if the person may have come to other rooms.
     func arrivals(of userID: String, since cursor: SyncCursor) -> Set<String>? {
-        // A gateway that does not follow Rooms' log yet has nothing in memory.
+        // Without Rooms' log there are no changes to know of.
         guard let seq = cursor.logs[LogID.rooms]?.position.seq else { return isUncertain ? nil : [] }
         guard !isUncertain, seq >= floor else { return nil }
         guard let known = arrivals[userID] else { return [] }
@@ -69,15 +79,17 @@ package struct Absences {
     /// Notes that changes may be missed from now on.
     mutating func lose() { isUncertain = true }
 
-    /// Begins with Rooms' log after a position. Of earlier changes nothing is known any more: their entries are not received.
+    /// Begins with Rooms' log after a position; entries from before are not received. Of changes in another database nothing is
+    /// known any more.
     mutating func start(_ logID: LogID, after position: LogPosition) {
         guard logID == LogID.rooms else { return }
         let earlier = self
-        self = Absences()
+        if start?.databaseID != position.databaseID {
+            self = Absences()
+            isUncertain = earlier.isUncertain || !earlier.isCaughtUp
+            if earlier.isCaughtUp { knownUpTo = 0 }
+        }
         (floor, last, start) = (position.seq, position.seq, position)
-        isUncertain = earlier.isUncertain || !earlier.isCaughtUp
-        // If it is another log, numbers of the earlier one say nothing.
-        if earlier.isCaughtUp { knownUpTo = 0 }
     }
 
     /// Notes all changes that this gateway may have missed.
@@ -128,9 +140,7 @@ package struct Absences {
         for userID in change.joined {
             let key = Key(userID: userID, roomID: roomID)
             if versions[key] ?? .max <= change.version { versions[key] = nil }
-            var known = arrivals[userID] ?? Arrivals()
-            known.note(roomID, at: entry.seq)
-            if arrivals.set(known, for: userID) { forgetEarlier() }
+            noteArrival(of: userID, in: roomID, at: entry.seq)
         }
         for userID in change.left { setVersion(change.version, of: Key(userID: userID, roomID: roomID)) }
         return true

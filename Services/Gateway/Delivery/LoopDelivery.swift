@@ -29,9 +29,9 @@ package actor LoopDelivery: LoopPart {
     /// The number of unanswered requests on this loop.
     private nonisolated let inFlight = Atomic(0)
 
-    private let audience = Audience()
+    let audience = Audience()
     private let acks: PendingAcks
-    private var buffer = ReplayBuffer()
+    private(set) var buffer = ReplayBuffer()
     /// The position from which each log is followed.
     private var starts: [LogID: LogPosition] = [:]
     /// The last position of each log that ended because its service was removed.
@@ -108,9 +108,13 @@ package actor LoopDelivery: LoopPart {
         else {
             return
         }
-        absences.noteRecord(recordVersion, of: subscriber.caller.id, in: roomID)
         subscriber.continuations?.join(roomID)
         audience.join(roomID, subscriber, recordVersion: recordVersion)
+    }
+
+    /// Notes that Rooms' record of this version has the person, also if the entry that says so has not come yet.
+    func noteRecord(_ version: Int, of userID: String, in roomID: String) {
+        absences.noteRecord(version, of: userID, in: roomID, after: position(of: .rooms)?.seq ?? 0)
     }
 
     package func leave(_ roomID: String, _ subscriber: Subscriber.Handle) {
@@ -264,11 +268,6 @@ package actor LoopDelivery: LoopPart {
         absences.has(userID, in: roomID) ? [] : audience.receivers(of: roomID, audience.person(userID))
     }
 
-    /// Returns true if a socket that is being caught up may be sent events of a room; closes it if this gateway is cut off.
-    func mayReceive(_ subscriber: Subscriber, of roomID: String) -> Bool {
-        !audience.receivers(of: roomID, [subscriber]).isEmpty
-    }
-
     // MARK: Composed events
 
     /// Completes an event with the fields that only a gateway can fill in, then sends it to its person.
@@ -323,14 +322,18 @@ package actor LoopDelivery: LoopPart {
         return true
     }
 
-    /// Begins to hold output until `apply` or `cut`: it is not sent to who has left, as their sockets are then closed.
-    func hold() { audience.isCutOff = false }
+    /// Lets events of rooms be queued again, as the output is held until `apply` or `cut`, which close the sockets of who left.
+    func endCut() { audience.isCutOff = false }
 
     /// Ends the use of what is in memory, and sends nothing of rooms any more. Closes the sockets whose output waits; with
     /// `closingAll` all of them.
     func cut(closingAll: Bool = false) {
+        // A loop that follows no log of Rooms knows of no changes that it could miss.
+        guard position(of: .rooms) != nil else { return }
+        let mayHaveWaiting = !audience.isCutOff
         absences.lose()
         audience.isCutOff = true
+        guard closingAll || mayHaveWaiting else { return }
         Audience.abandonWaiting(audience.everyone + audience.recovering, orAll: closingAll)
     }
 
@@ -350,7 +353,7 @@ package actor LoopDelivery: LoopPart {
                 leave(roomID, Subscriber.Handle(subscriber, to: loop))
                 let (member, id) = (RoomMember(roomID: roomID, userID: subscriber.caller.id), subscriber.id)
                 // In the order of the socket's next join.
-                presence.enqueue { $0.remove(member, socketID: id) }
+                presence.enter { $0.remove(member, socketID: id) }
             }
         }
     }
@@ -402,10 +405,6 @@ package actor LoopDelivery: LoopPart {
             logs: Dictionary(
                 uniqueKeysWithValues: starts.map { ($0.key, cursor.logs[$0.key] ?? .init(position: $0.value)) }))
     }
-
-    func entries(
-        of logID: LogID, since position: LogPosition, for userID: String, ofRooms rooms: Set<String>
-    ) -> ReplayBuffer.Lookup { buffer.entries(of: logID, since: position, for: userID, ofRooms: rooms) }
 
     /// Notes that a ping is sent to the client, after everything that was sent before.
     package func notePing(to subscriber: Subscriber.Handle) { subscriber.object.liveness.notePing(after: acks.reached) }

@@ -23,8 +23,8 @@ package final class OutputLease: Sendable {
     private static let lookInterval: Duration = .milliseconds(200)
     private static let noLog = ServiceError.unavailable("The log of rooms")
 
-    /// The number of entries of Rooms' log from before its start that a new gateway reads. No entry of another log that it
-    /// still gets is older than they are.
+    /// The number of entries of Rooms' log from before its start that a new gateway reads: other logs may still bring entries
+    /// from before the last of these changes.
     private static let earlierEntries = 1000
 
     /// Changes of rooms' people that this gateway may not have applied.
@@ -166,24 +166,24 @@ package final class OutputLease: Sendable {
         if isHolding {
             gate.close()
             log.warning("output is held: this gateway was stopped or disconnected")
-        } else {
-            gate.open(until: state.lastBeat + Self.length)
         }
-        // A later heartbeat does not say that Rooms has waited for this gateway since the request.
-        state.catchingUp = Task { [beat = state.lastBeat, cutting = state.cutting] in
+        state.catchingUp = Task { [cutting = state.cutting] in
             await cutting?.value
-            await catchUp(since: beat, isHolding, isNew: isNew)
+            await catchUp(isHolding, isNew: isNew)
         }
     }
 
-    private func catchUp(since beat: LoopInstant, _ isHolding: Bool, isNew: Bool) async {
+    private func catchUp(_ isHolding: Bool, isNew: Bool) async {
         let deadline = LoopInstant.now() + (isNew ? Self.maxWaitAtStart : Self.maxWait)
-        if isHolding { for delivery in fanout.loops { await delivery.hold() } }
+        if isHolding { for delivery in fanout.loops { await delivery.endCut() } }
         while true {
+            // A later heartbeat does not say that Rooms has waited for this gateway since the requests.
+            let beat = state.withLock { $0.lastBeat }
             do {
-                try await apply(by: deadline)
+                try await apply(by: deadline) { if !isHolding { gate.open(until: beat + Self.length) } }
                 return state.withLock { extend(&$0, from: beat) }
             } catch {
+                if !isHolding { gate.open(until: nil) }
                 if .now() + Self.retryInterval < deadline, !Task.isCancelled {
                     try? await Task.sleep(for: Self.retryInterval)  // cancelled: the next attempt is the last
                     continue
@@ -198,7 +198,8 @@ package final class OutputLease: Sendable {
             let what = isNew ? "this gateway confirms none" : "sockets are closed"
             log.warning("\(what): changes of rooms' people are not known", ["error": "\(error)"])
         }
-        if !isNew { for delivery in fanout.loops { await delivery.cut(closingAll: isHolding) } }
+        // Sockets may have joined rooms meanwhile.
+        for delivery in fanout.loops { await delivery.cut(closingAll: isHolding) }
         state.withLock { state in
             state.phase = isNew ? .new : .cut
             gate.open(until: nil)
@@ -207,13 +208,16 @@ package final class OutputLease: Sendable {
 
     /// Applies the changes of rooms' people that are not complete, and those that are complete and not followed yet. The
     /// former are requested first, so none is missed.
-    private func apply(by deadline: LoopInstant) async throws {
+    ///
+    /// - Parameter willApply: called when all is known, just before it is applied.
+    private func apply(by deadline: LoopInstant, _ willApply: () -> Void) async throws {
         // Before that, it is not known which of the changes become complete.
         guard await fanout.position(of: .rooms) != nil else { throw Self.noLog }
         let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
         let pending = try await bus.askForAll(Subject.pendingChanges, context, of: "Rooms") { _ in }
         let missed = try await missedChanges(pending.compactMap(PeopleChange.init), by: deadline)
         memberships.forgetAll()
+        willApply()
         // The log may be another one since, as after the restore of a backup.
         for delivery in fanout.loops { guard await delivery.apply(missed) else { throw Self.noLog } }
     }

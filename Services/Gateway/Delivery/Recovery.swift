@@ -86,6 +86,7 @@ package struct Recovery: Sendable {
         _ roomID: String, _ subscriber: Subscriber, recordVersion version: Int, by deadline: LoopInstant,
         on delivery: isolated LoopDelivery
     ) async {
+        delivery.noteRecord(version, of: subscriber.caller.id, in: roomID)
         if !subscriber.hasJoined(roomID), let continuations = subscriber.continuations {
             if let cursor = continuations.cursor(of: roomID) {
                 let isReplayed = await replay(
@@ -200,8 +201,8 @@ package struct Recovery: Sendable {
         while true {
             switch replay.next() {
             case .fetch(let logID, let since, let through):
-                guard case .found(let entries) = delivery.entries(of: logID, since: since, for: userID, ofRooms: came)
-                else { return nil }
+                let found = delivery.buffer.entries(of: logID, since: since, for: userID, ofRooms: came)
+                guard case .found(let entries) = found else { return nil }
                 replay.supply(logID, entries, ofRooms: came, through: through)
             case .page(let page):
                 let visible = page.events.filter { !delivery.absences.has(userID, in: $0.roomID) }
@@ -259,7 +260,7 @@ package struct Recovery: Sendable {
             switch replay.next() {
             case .page(let page): return page
             case .fetch(let logID, let since, let through):
-                switch delivery.entries(of: logID, since: since, for: caller.id, ofRooms: source.came ?? []) {
+                switch delivery.buffer.entries(of: logID, since: since, for: caller.id, ofRooms: source.came ?? []) {
                 case .found(let entries) where source.came != nil:
                     replay.supply(logID, entries, ofRooms: source.came, through: through)
                 case .unknown: return nil
@@ -299,7 +300,9 @@ package struct Recovery: Sendable {
             while subscriber.isConnected, subscriber.socket.unsentCost > maxBacklog {
                 await pause(for: Self.backlogInterval, on: delivery)
             }
-            guard subscriber.isConnected, delivery.mayReceive(subscriber, of: event.roomID) else { return false }
+            guard subscriber.isConnected, !delivery.audience.receivers(of: event.roomID, [subscriber]).isEmpty else {
+                return false
+            }
             if delivery.absences.has(subscriber.caller.id, in: event.roomID) { continue }
             if let packet = event.item.packet {
                 subscriber.socket.send(packet)

@@ -38,12 +38,17 @@ struct ReplayBuffer {
             bytes += entries[index].entry.emissionsJSON.bytes.count
         }
 
-        /// Returns the indices of a person's entries, and of those of these rooms, in order.
-        func indices(of userID: String, _ rooms: Set<String>) -> [Int32] {
-            let own = byPerson[userID] ?? []
-            guard !rooms.isEmpty else { return own }
-            let inRooms = entries.indices.lazy.filter { rooms.contains(entries[$0].roomID) }.map { Int32($0) }
-            return Set(own).union(inRooms).sorted()
+        /// Returns a person's entries after a position, and those of these rooms, in order.
+        func entries(after seq: Int, of userID: String, _ rooms: Set<String>) -> [Broadcast] {
+            // Entries are kept without gaps.
+            let first = max(0, seq + 1 - (entries.first?.position.seq ?? 0))
+            var own = byPerson[userID]?.drop { Int($0) < first } ?? []
+            guard !rooms.isEmpty else { return own.map { entries[Int($0)] } }
+            return entries.indices.dropFirst(first).filter { index in
+                guard let next = own.first, next == index else { return rooms.contains(entries[index].roomID) }
+                own.removeFirst()
+                return true
+            }.map { entries[$0] }
         }
 
         mutating func append(_ broadcast: Broadcast) {
@@ -149,13 +154,6 @@ struct ReplayBuffer {
         let digest =
             position.seq == log.start.seq ? log.start.digest : log.entry(at: position.seq)?.entry.digest
         guard digest == position.digest else { return .unknown }
-        var found: [Broadcast] = []
-        for generation in [log.old, log.young] {
-            for index in generation.indices(of: userID, rooms) {
-                let entry = generation.entries[Int(index)]
-                if entry.position.seq > position.seq { found.append(entry) }
-            }
-        }
-        return .found(found)
+        return .found([log.old, log.young].flatMap { $0.entries(after: position.seq, of: userID, rooms) })
     }
 }

@@ -228,7 +228,9 @@ package actor Presence: LoopActor {
         deafTimer?.cancel()
         deafTimer = nil
         switch state {
-        case .connected: sendHello()
+        case .connected:
+            sendHello()
+            sendHeartbeat()
         case .disconnected:
             // The end of others' typing would not arrive, so it ends after the usual time. Their gateways may be
             // alive, so presence stays.

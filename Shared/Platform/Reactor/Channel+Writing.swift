@@ -58,7 +58,8 @@ extension Channel {
         if let outputGate, !outputGate.isOpen {
             isFlushQueued = true
             output.hold(loop.turnOutput.buffer)
-            return loop.hold(self)
+            if !isHeld { loop.hold(self) }
+            return
         }
         switch output.send(to: socket, on: loop) {
         case .bytes: if state == .closing { finishOutput() } else { owner?.channelDidDrain(self) }

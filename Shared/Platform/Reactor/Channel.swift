@@ -47,6 +47,8 @@ public final class Channel: @unchecked Sendable {
     var owner: (any ChannelHandler)?
     /// Output waits while this gate is closed; nil for none.
     var outputGate: OutputGate?
+    /// True while it is in the loop's list of channels whose gate was closed.
+    var isHeld = false
 
     public let peer: PeerAddress
     var pollWatch = PollWatch()

@@ -288,9 +288,15 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     /// Tries to flush a channel again soon, as its gate is closed.
     func hold(_ channel: Channel) {
+        channel.isHeld = true
         held.append(channel)
         guard held.count == 1 else { return }
-        schedule(after: OutputGate.retryInterval) { [self] in unflushed += take(&held) }
+        schedule(after: OutputGate.retryInterval) { [self] in
+            for channel in take(&held) {
+                channel.isHeld = false
+                unflushed.append(channel)
+            }
+        }
     }
 
     func noticeCloseAtEndOfTurn(_ channel: Channel) { unnoticed.append(channel) }

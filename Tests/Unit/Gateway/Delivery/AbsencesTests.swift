@@ -95,10 +95,11 @@ struct AbsencesTests {
     func record() {
         var absences = Absences()
         absences.note(PeopleChange(roomID: "room", version: 3, joined: ["carol"]))
-        absences.noteRecord(2, of: "carol", in: "room")
+        absences.noteRecord(2, of: "carol", in: "room", after: 7)
         #expect(absences.has("carol", in: "room"))
-        absences.noteRecord(3, of: "carol", in: "room")
+        absences.noteRecord(3, of: "carol", in: "room", after: 7)
         #expect(!absences.has("carol", in: "room"))
+        #expect(absences.arrivals(of: "carol", since: Self.cursor(at: 7)) == ["room"])
     }
 
     @Test("who left by a change whose fence did not come is absent from its entry on")
@@ -114,6 +115,17 @@ struct AbsencesTests {
         absences.note(PeopleChange(roomID: "room", version: 2, joined: ["dave"]))
         absences.start(LogID("rooms"), after: LogPosition(databaseID: "db", seq: 50, digest: 0))
         #expect(!absences.has("dave", in: "room"))
+    }
+
+    @Test("a log that starts again, as entries were pruned, keeps what is known; another log does not")
+    func pruned() {
+        var absences = Absences()
+        absences.start(LogID("rooms"), after: LogPosition(databaseID: "db", seq: 50, digest: 0))
+        absences.note(Self.entry(2, left: ["carol"], at: 51))
+        absences.start(LogID("rooms"), after: LogPosition(databaseID: "db", seq: 90, digest: 0))
+        #expect(absences.has("carol", in: "room"))
+        absences.start(LogID("rooms"), after: LogPosition(databaseID: "restored", seq: 90, digest: 0))
+        #expect(!absences.has("carol", in: "room"))
     }
 
     @Test("a new gateway knows who came and left shortly before the start of its log, once it has caught up")
