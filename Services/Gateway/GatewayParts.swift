@@ -197,7 +197,7 @@ struct GatewayParts: Sendable {
             log.warning(
                 "services are down, or not followed yet", ["names": missing.sorted().joined(separator: ", ")])
         }
-        await fanout.catchUp(within: Self.timeAtStart)
+        await fanout.settle(within: Self.timeAtStart)
         await sessions.settle(within: Self.timeAtStart)
     }
 

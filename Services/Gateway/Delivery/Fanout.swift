@@ -41,7 +41,7 @@ package final class Fanout: BroadcastSink {
     }
 
     /// Waits until `areCaughtUp`, if Rooms' log is followed; no longer than the limit.
-    package func catchUp(within limit: Duration) async {
+    package func settle(within limit: Duration) async {
         let end = LoopInstant.now() + limit
         while await position(of: .rooms) != nil, await !areCaughtUp(), .now() < end, !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(2))  // cancelled: the loop ends
