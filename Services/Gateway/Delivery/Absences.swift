@@ -25,7 +25,7 @@ package struct Absences {
     /// The position of the last noted entry.
     private var last = 0
     /// True while changes may have been missed.
-    private(set) var isUncertain = false
+    private var isUncertain = false
     /// The position from which Rooms' log is followed.
     private var start: LogPosition?
     /// The entries noted since the start, until the first `catchUp`: those from before it are noted first.
@@ -68,7 +68,7 @@ package struct Absences {
     /// - Returns: nil if the person may have come to other rooms.
     func arrivals(of userID: String, since cursor: SyncCursor) -> Set<String>? {
         // Without Rooms' log there are no changes to know of.
-        guard let seq = cursor.logs[LogID.rooms]?.position.seq else { return isUncertain ? nil : [] }
+        guard let seq = cursor.logs[.rooms]?.position.seq else { return isUncertain ? nil : [] }
         guard !isUncertain, seq >= floor else { return nil }
         guard let known = arrivals[userID] else { return [] }
         return known.rooms(since: seq)
@@ -82,7 +82,7 @@ package struct Absences {
     /// Begins with Rooms' log after a position; entries from before are not received. Of changes in another database nothing is
     /// known any more.
     mutating func start(_ logID: LogID, after position: LogPosition) {
-        guard logID == LogID.rooms else { return }
+        guard logID == .rooms else { return }
         let earlier = self
         if start?.databaseID != position.databaseID {
             self = Absences()

@@ -212,18 +212,19 @@ package final class OutputLease: Sendable {
     /// - Parameter willApply: called when all is known, just before it is applied.
     private func apply(by deadline: LoopInstant, _ willApply: () -> Void) async throws {
         // Before that, it is not known which of the changes become complete.
-        guard await fanout.position(of: .rooms) != nil else { throw Self.noLog }
+        guard let position = await fanout.position(of: .rooms) else { throw Self.noLog }
         let context = BusContext(requestID: "lease", timeout: deadline - .now(), isRepeatable: true)
         let pending = try await bus.askForAll(Subject.pendingChanges, context, of: "Rooms") { _ in }
-        let missed = try await missedChanges(pending.compactMap(PeopleChange.init), by: deadline)
+        let missed = try await missedChanges(pending.compactMap(PeopleChange.init), after: position, by: deadline)
         memberships.forgetAll()
         willApply()
         // The log may be another one since, as after the restore of a backup.
         for delivery in fanout.loops { guard await delivery.apply(missed) else { throw Self.noLog } }
     }
 
-    private func missedChanges(_ pending: [PeopleChange], by deadline: LoopInstant) async throws -> UnappliedChanges {
-        guard let position = await fanout.position(of: .rooms) else { throw Self.noLog }
+    private func missedChanges(
+        _ pending: [PeopleChange], after position: LogPosition, by deadline: LoopInstant
+    ) async throws -> UnappliedChanges {
         let isNew = await !fanout.areCaughtUp()
         var query = isNew ? LogQuery(since: max(0, position.seq - Self.earlierEntries)) : LogQuery(after: position)
         var missed = UnappliedChanges(pending: pending, databaseID: position.databaseID, start: query.since)

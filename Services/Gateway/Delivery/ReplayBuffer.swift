@@ -123,20 +123,17 @@ struct ReplayBuffer {
     ///   - entries: all of the log's entries after `start`, in order, up to `end`.
     ///   - end: the position from which the log is followed. If it has changed meanwhile, the entries are not
     ///     used.
-    /// - Returns: true if the entries are used.
-    @discardableResult
     mutating func backfill(
         _ logID: LogID, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition
-    ) -> Bool {
+    ) {
         guard var known = logs[logID], known.start == end, known.old.entries.isEmpty,
             entries.last?.position.seq == end.seq, entries.count == end.seq - start.seq
-        else { return false }
+        else { return }
         known.start = start
         for entry in entries { known.old.append(entry) }
         // They may have been read before these deletions.
         for deletion in known.young.entries { known.old.removeEvents(deletedBy: deletion) }
         logs[logID] = known
-        return true
     }
 
     private static func position(_ log: Log) -> LogPosition {

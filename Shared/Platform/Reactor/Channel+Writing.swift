@@ -58,7 +58,7 @@ extension Channel {
         if let outputGate, !outputGate.isOpen {
             isFlushQueued = true
             output.hold(loop.turnOutput.buffer)
-            if !isHeld { loop.hold(self) }
+            if !awaitsGate { loop.hold(self) }
             return
         }
         switch output.send(to: socket, on: loop) {

@@ -48,7 +48,7 @@ public final class Channel: @unchecked Sendable {
     /// Output waits while this gate is closed; nil for none.
     var outputGate: OutputGate?
     /// True while it is in the loop's list of channels whose gate was closed.
-    var isHeld = false
+    var awaitsGate = false
 
     public let peer: PeerAddress
     var pollWatch = PollWatch()

@@ -288,12 +288,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     /// Tries to flush a channel again soon, as its gate is closed.
     func hold(_ channel: Channel) {
-        channel.isHeld = true
+        channel.awaitsGate = true
         held.append(channel)
         guard held.count == 1 else { return }
         schedule(after: OutputGate.retryInterval) { [self] in
             for channel in take(&held) {
-                channel.isHeld = false
+                channel.awaitsGate = false
                 unflushed.append(channel)
             }
         }

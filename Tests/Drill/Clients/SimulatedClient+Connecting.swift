@@ -7,7 +7,7 @@ extension SimulatedClient {
     /// The longest wait for an answer; after it the client tries again with another socket.
     static let maxWait: Duration = .seconds(6)
     /// The longest wait that is no fault: `REQUEST_TIMEOUT`, and the time on the way.
-    static let longestWait: Duration = .milliseconds(5500)
+    static let answerLimit: Duration = .milliseconds(5500)
 
     /// Connects again whenever the socket has ended.
     func stayConnected() async {

@@ -201,7 +201,7 @@ extension SimulatedClient {
     private func noteWait(since asked: LoopInstant, _ event: String) async {
         let wait = LoopInstant.now() - max(asked, await cluster.gatewayUpSince)
         log.longestWait = max(log.longestWait, wait)
-        guard wait > Self.longestWait else { return }
+        guard wait > Self.answerLimit else { return }
         let time = LoopInstant.now() - (await cluster.faultsBeganAt)
         log.fault("\(event) waited for \(wait), until \(time.minutesText)")
     }
